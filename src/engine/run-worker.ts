@@ -66,6 +66,7 @@ export function createRunWorker(options: RunWorkerOptions): RunWorker {
     loadAgent,
     signals,
     onDeliveries: sender.wake,
+    onQueued: () => queue.wake(),
     clock,
     onError,
     onEnd: (end) => logger.info(endFields(end), "run"),

@@ -6,6 +6,7 @@ import { memoryRoutes } from "./memory/routes.ts";
 import { runRoutes } from "./runs/routes.ts";
 import { scheduleRoutes } from "./schedules/routes.ts";
 import { toolRoutes } from "./tools/routes.ts";
+import { eventRoutes } from "./runs/event-routes.ts";
 import { waitingRoutes } from "./runs/waiting-routes.ts";
 import { usageRoutes } from "./usage/routes.ts";
 import { webhookRoutes } from "./webhooks/routes.ts";
@@ -15,6 +16,7 @@ export function apiRoutes(base: ApiBase): readonly Route[] {
   return [
     ...runRoutes(base),
     ...waitingRoutes(base),
+    ...eventRoutes(base),
     ...scheduleRoutes(base),
     ...toolRoutes(base),
     ...webhookRoutes(base),

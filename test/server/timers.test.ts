@@ -99,6 +99,34 @@ describe.each(["pglite", "postgres"] as const)("deadlines on %s", (kind) => {
     expect(json["result"]).toMatchObject({ output: { message: "in time: yes" } });
   });
 
+  it.skipIf(!database.available)("end a wait node, which asks no person", async () => {
+    const { api, runs, advance } = await serve({
+      name: "pausing",
+      workflow_graph: {
+        entry_point: "pause",
+        nodes: [{ name: "pause", type: "wait", config: { for: "PT1M" } }],
+        edges: [{ from: "pause", to: "END" }],
+        output: { message: "awake" },
+      },
+    });
+    const { json: made } = await api.post(runs, { input: { message: "Hi" } });
+    const id = String(made["run_id"]);
+    await api.until(`${runs}/${id}`, "awaiting_event");
+    const waits = await api.send("GET", "/v1/waits");
+    expect(waits.json["waits"]).toMatchObject([
+      { run_id: id, node: "pause", event: null, expires_at: "2026-01-01T00:01:00.000Z" },
+    ]);
+    const stranger = await api.join();
+    const theirs = await api.send("GET", "/v1/waits", { key: stranger.key });
+    expect(theirs.json["waits"]).toEqual([]);
+    expect((await api.send("GET", "/v1/requests")).json["requests"]).toEqual([]);
+    const answered = await api.post(`${runs}/${id}/resume`, { answer: "now" });
+    expect(answered.status).toBe(409);
+    await advance(id, "complete");
+    const { json } = await api.send("GET", `${runs}/${id}`);
+    expect(json["result"]).toMatchObject({ output: { message: "awake", status: "complete" } });
+  });
+
   it.skipIf(!database.available)(
     "continue a run of LangGraph's protocol as a new run",
     async () => {

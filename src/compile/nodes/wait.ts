@@ -6,7 +6,7 @@ import type { WaitNode } from "../workflow-plan.ts";
 import type { NodeAt, NodeDone, NodeWork } from "./node-work.ts";
 
 /** The expression of a wait gives no time. Becomes the turn's failure. */
-export class WaitTimeError extends StratagraphError {
+class WaitTimeError extends StratagraphError {
   readonly code = "wait_time";
   override readonly kind = "run";
 
@@ -22,7 +22,7 @@ export class WaitTimeError extends StratagraphError {
 }
 
 /** No event came in time, and neither a default nor an edge handles it. Becomes the turn's failure. */
-export class WaitTimeoutError extends StratagraphError {
+class WaitTimeoutError extends StratagraphError {
   readonly code = "wait_timeout";
   override readonly kind = "run";
 

@@ -1,10 +1,7 @@
 import type { Platform } from "../../storage/platform/open-platform.ts";
-import type { Run } from "../../storage/platform/runs/runs.ts";
 import { type Due, findDue } from "../../storage/platform/time/due.ts";
-import type { Resumption } from "../../storage/platform/time/timers.ts";
-import type { GraphRequest } from "../graph/graph-request.ts";
-import type { RunRequest } from "../run-request.ts";
 import type { UpkeepJob } from "../upkeep.ts";
+import { resumptionOf } from "./event-waits.ts";
 import { planFiring } from "./schedule-times.ts";
 
 export interface DueRunsOptions {
@@ -56,19 +53,4 @@ async function fire({ platform }: DueRunsOptions, { kind, tenantId, id }: Due): 
   const runs = fired?.runIds.length ?? 0;
   if (runs > 0) usage.count(tenantId, { runs });
   return runs;
-}
-
-/** Continues the turn of a run without an answer, so that the limits that are over take effect. */
-function resumptionOf(run: Run): Resumption {
-  if (run.kind === "graph") {
-    const {
-      command: _given,
-      checkpoint_id: _from,
-      ...request
-    } = run.request as unknown as GraphRequest;
-    return { isNewRun: true, request: { ...request, input: null } };
-  }
-  const { definition_id, turn_id, model, user } = run.request as unknown as RunRequest;
-  const shared = { ...(model !== undefined && { model }), ...(user !== undefined && { user }) };
-  return { isNewRun: false, request: { definition_id, turn_id, ...shared } };
 }

@@ -41,7 +41,7 @@ export function turnBodyOf(runId: string, result: RunResult): TurnResultBody {
 }
 
 /** What a wait node waits for. */
-export function waitOf({ id, node, prompt, event, schema, expires_at }: PendingRequest) {
+function waitOf({ id, node, prompt, event, schema, expires_at }: PendingRequest) {
   // A wait for a time takes no payload.
   const taken = event === undefined ? {} : schema;
   return { id, node, prompt, event: event ?? null, schema: taken, expires_at };

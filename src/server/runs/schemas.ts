@@ -1,6 +1,8 @@
 import { z } from "zod";
 import { runStates } from "../../storage/platform/runs/run-rows.ts";
 import { jsonbText } from "../../storage/platform/checks.ts";
+import { maxPayloadBytes } from "../../state/human-answer.ts";
+import { toJson } from "../../values/bounded-json.ts";
 import { parameterText } from "../paging.ts";
 
 /** Files of an input; of 20 MB each, which the engine checks. */
@@ -166,6 +168,25 @@ export const resumeBody = z
   )
   .meta({ id: "RunAnswers" });
 export type ResumeBody = z.output<typeof resumeBody>;
+
+export const eventBody = z
+  .strictObject({
+    name: z
+      .string()
+      .regex(
+        /^[A-Za-z][A-Za-z0-9_.-]{0,99}$/,
+        "expected a letter, then letters, digits, _, . and -",
+      )
+      .describe("Name of the event, as a wait node has it."),
+    payload: z
+      .unknown()
+      .optional()
+      .refine((payload) => toJson(payload ?? null, maxPayloadBytes).whole, {
+        error: "expected at most 65,536 bytes of JSON",
+      })
+      .describe("At most 65,536 bytes of JSON. Default null."),
+  })
+  .meta({ id: "ThreadEvent" });
 
 const time = z.iso.datetime();
 export const runState = z.enum(runStates);

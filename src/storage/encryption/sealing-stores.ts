@@ -25,6 +25,7 @@ const sealedColumns: readonly {
   { name: "webhook", key: byId, columns: ["secret"] },
   { name: "webhook_delivery", key: byId, columns: ["body"] },
   { name: "schedule", key: byId, columns: ["request"] },
+  { name: "thread_event", key: byId, columns: ["payload"] },
 ];
 
 export interface SealingStoresOptions {

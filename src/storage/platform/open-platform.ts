@@ -17,6 +17,7 @@ import { RunClaims } from "./runs/claims.ts";
 import { Runs } from "./runs/runs.ts";
 import { ScheduleFirings } from "./time/schedule-firings.ts";
 import { Schedules } from "./time/schedules.ts";
+import { ThreadEvents } from "./time/thread-events.ts";
 import { Timers } from "./time/timers.ts";
 import { TenantSecrets } from "./tools/secrets.ts";
 import { TenantRows } from "./tenant-rows.ts";
@@ -60,6 +61,8 @@ export interface Platform {
   /** The schedules as the engine takes them when they are due. */
   readonly firings: ScheduleFirings;
   readonly timers: Timers;
+  /** Events that are sent to threads. */
+  readonly threadEvents: ThreadEvents;
   readonly idempotency: Idempotency;
   readonly usage: UsageDays;
   readonly audit: AuditLog;
@@ -87,6 +90,7 @@ const names = [
   "audit_log",
   "schedule",
   "timer",
+  "thread_event",
 ];
 
 /** Tables that were made ready in this process, by pool and schema. */
@@ -137,6 +141,7 @@ export async function openPlatform(
     schedules: new Schedules(tables, values),
     firings: new ScheduleFirings(tables, values),
     timers: new Timers(tables, values),
+    threadEvents: new ThreadEvents(tables, values),
     idempotency: new Idempotency(tables, values),
     usage: new UsageDays(tables),
     audit: new AuditLog(tables, partitions),

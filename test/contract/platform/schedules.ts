@@ -198,7 +198,7 @@ export function schedulesContract(subject: PlatformSubject): void {
       await expect(firings.runNow(other, schedule.id)).rejects.toThrow(NotFoundError);
       const fired = firings.fire({ tenantId: other, id: schedule.id }, () => expect.unreachable());
       expect(await fired).toBeNull();
-      for (const table of ["schedule", "timer"]) {
+      for (const table of ["schedule", "timer", "thread_event"]) {
         const text = `select tenant_id from ${tables.schema}.${table}`;
         const seen = await queryTenant<{ tenant_id: string }>(tables.tenants, other, {
           text,

@@ -73,6 +73,8 @@ export function tenantDataContract(subject: PlatformSubject): void {
         await withTenant(platform.tables.tenants, id, (client) =>
           platform.timers.set(run, new Date().toISOString(), client),
         );
+        const event = { name: word, payload: { word } };
+        await platform.threadEvents.send(run, { event, key: word, decide: () => null });
         const at = systemIds();
         const key = [timeOfId(at), at, id, word];
         await platform.partitions.withDays([at], () =>

@@ -61,5 +61,26 @@ alter table {schema}.run drop constraint run_state_check;
 alter table {schema}.run add constraint run_state_check
   check (state in ('queued', 'running', 'awaiting_human', 'awaiting_tool', 'awaiting_event', 'complete', 'failed', 'cancelled', 'dead'));
 
+-- Events that were sent to a thread: kept for a wait to come, and those with a key after their delivery as well.
+create table {schema}.thread_event (
+  id uuid primary key,
+  tenant_id uuid not null references {schema}.tenant on delete cascade,
+  instance_id uuid not null references {schema}.agent_instance on delete cascade,
+  name text not null,
+  -- Sealed where values are.
+  payload json not null,
+  -- Idempotency-Key of the request.
+  key text,
+  delivered_at timestamptz,
+  -- The run that got it, where it was delivered as it came.
+  run_id uuid,
+  expires_at timestamptz not null,
+  created_at timestamptz not null default now(),
+  unique (instance_id, key)
+);
+create index on {schema}.thread_event (instance_id, name, id) where delivered_at is null;
+create index on {schema}.thread_event (tenant_id);
+create index on {schema}.thread_event (expires_at);
+
 select {schema}.isolate(format('%s.%I', $schema${schema}$schema$, name)::regclass, 'tenant_id')
-from unnest(array['schedule', 'timer']) name;
+from unnest(array['schedule', 'timer', 'thread_event']) name;
