@@ -2,7 +2,7 @@ import type { Checkpoint, CheckpointMetadata } from "@langchain/langgraph-checkp
 import type { CachedCheckpoint, WriteSetName } from "./checkpoint-cache.ts";
 import { uuidV6Timestamp } from "./config.ts";
 import { keepData } from "./elements/revive.ts";
-import type { StoredValue } from "./elements/stored-value.ts";
+import type { StoredValue } from "./elements/store-value.ts";
 
 /** A checkpoint as it is written: each version stands once, and is referred to by its place in the list. */
 export interface StoredBody {
@@ -176,4 +176,16 @@ function agentOf({ channel_values }: Checkpoint): { readonly agent?: string } {
 function statusOf({ channel_values }: Checkpoint): string | null {
   const { status } = channel_values as { status?: unknown };
   return typeof status === "string" ? status : null;
+}
+
+/** Whether delta channels of a checkpoint are put together from what was written to its parent. */
+export function countsDeltas(metadata: Readonly<Record<string, unknown>>): boolean {
+  return Object.keys(countersIn(metadata) ?? {}).length > 0;
+}
+
+/** Of each delta channel that a checkpoint has no value of, the updates and the steps since one had. */
+export function countersIn(metadata: Readonly<Record<string, unknown>>) {
+  const counters = metadata["counters_since_delta_snapshot"];
+  if (typeof counters !== "object" || counters === null) return undefined;
+  return counters as Readonly<Record<string, unknown>>;
 }

@@ -1,6 +1,6 @@
 import type { ThreadPool } from "../src/storage/tenant-pool.ts";
 import type { ChannelVersions, CheckpointTuple } from "@langchain/langgraph-checkpoint";
-import type { ValueLayout } from "./elements/stored-value.ts";
+import type { ValueLayout } from "./elements/store-value.ts";
 import { valueOf } from "./elements/load-value.ts";
 import type { LogTail } from "./elements/sequence.ts";
 
@@ -187,9 +187,15 @@ export class NewestTuples {
     }
   }
 
-  /** Runs a write of a thread by the tracker, after which the newest checkpoint is read again. */
-  async write(threadId: string, write: () => Promise<void>): Promise<void> {
-    return this.change(threadId, () => this.tracker.write(threadId, write));
+  /**
+   * Runs a write of a thread by the tracker, after which the newest checkpoint is read again. Resolves when it has ended,
+   * or calls `goOn`.
+   */
+  write(threadId: string, write: (goOn: () => void) => Promise<void>): Promise<void> {
+    return new Promise((goOn, reject) => {
+      const tracked = () => this.tracker.write(threadId, () => write(goOn));
+      this.change(threadId, tracked).then(goOn, reject);
+    });
   }
 
   /** Runs a change of a thread, after which its newest checkpoint is read again. */

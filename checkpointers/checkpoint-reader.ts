@@ -20,7 +20,7 @@ import {
   readSegments,
   readWrites,
 } from "./rows.ts";
-import type { ValueLayout } from "./elements/stored-value.ts";
+import type { ValueLayout } from "./elements/store-value.ts";
 import {
   DamagedValue,
   loadValue,
@@ -39,7 +39,7 @@ import {
   type WriteSetName,
 } from "./checkpoint-cache.ts";
 import { CorruptCheckpointError } from "./errors.ts";
-import type { LogPositions } from "./log-positions.ts";
+import type { LogPositions } from "./writing/log-positions.ts";
 import { type CheckpointQueries, type CheckpointRow, pgArray } from "./queries.ts";
 
 export interface ReaderDeps {

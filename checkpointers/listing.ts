@@ -7,7 +7,7 @@ import type {
 } from "@langchain/langgraph-checkpoint";
 import type { ValueCipher } from "../src/storage/encryption/value-cipher.ts";
 import type { DatabasePool } from "../src/storage/pool.ts";
-import { toJsonb } from "./checkpoint-body.ts";
+import { toJsonb, countersIn } from "./checkpoint-body.ts";
 import type { WriteSetName } from "./checkpoint-cache.ts";
 import {
   type StoredCheckpointKey,
@@ -210,18 +210,6 @@ function checkParent(
   if (parentWrites.some((name) => !there.has(name))) {
     throw damagedRow(row, "writes to its parent, which its delta channels need, are missing");
   }
-}
-
-/** Whether delta channels of a checkpoint are put together from what was written to its parent. */
-export function countsDeltas(metadata: Readonly<Record<string, unknown>>): boolean {
-  return Object.keys(countersIn(metadata) ?? {}).length > 0;
-}
-
-/** Of each delta channel that a checkpoint has no value of, the updates and the steps since one had. */
-function countersIn(metadata: Readonly<Record<string, unknown>>) {
-  const counters = metadata["counters_since_delta_snapshot"];
-  if (typeof counters !== "object" || counters === null) return undefined;
-  return counters as Readonly<Record<string, unknown>>;
 }
 
 /** Whether a statement failed for the data that it met: SQLSTATE class 22. */

@@ -33,7 +33,8 @@ import { dumpMetadata } from "./checkpoint-body.ts";
 import { CheckpointCache, NewestTuples } from "./checkpoint-cache.ts";
 import { DatabaseBlobs } from "./blobs.ts";
 import { CheckpointReader } from "./checkpoint-reader.ts";
-import { CheckpointWriter, type WriterDeps } from "./checkpoint-writer.ts";
+import type { WriterDeps } from "./writing/checkpoint-draft.ts";
+import { CheckpointWriter } from "./writing/checkpoint-writer.ts";
 import { checkCursor, checkName, nextChannelVersion, parseCheckpointKey } from "./config.ts";
 import { freezeElement, isDeeplyFrozen } from "./elements/freeze.ts";
 import { keepData } from "./elements/revive.ts";
@@ -45,10 +46,10 @@ import {
 } from "./errors.ts";
 import { checkDefinition } from "./integrity.ts";
 import { deltaHistory, listPages } from "./listing.ts";
-import { LogIds, LogPositions } from "./log-positions.ts";
+import { LogIds, LogPositions } from "./writing/log-positions.ts";
 import { checkpointQueries } from "./queries.ts";
 import { asPgPool, checkpointTablesOpener, type SealedTables } from "./tables.ts";
-import { type ForkedThread, forkThread } from "./threads/fork-thread.ts";
+import { type ForkedThread, forkThread, putForked } from "./threads/fork-thread.ts";
 import { deleteThread, prune, removeCheckpoints } from "./threads/prune.ts";
 import { readPendingWrites, rollBackRun } from "./threads/roll-back.ts";
 import { listSummaries, listThreads } from "./threads/summaries.ts";
@@ -56,7 +57,7 @@ import { exportThread } from "./threads/transfer/export-thread.ts";
 import { type ImportOptions, importThread } from "./threads/transfer/import-thread.ts";
 import { sealedTables } from "./threads/sealed-tables.ts";
 import { verifyThread } from "./threads/verify-thread.ts";
-import { WriteTracker } from "./write-tracker.ts";
+import { WriteTracker } from "./writing/write-tracker.ts";
 
 export interface PostgresCheckpointerOptions {
   /** Schema of the tables, made if need be. Any name: it is escaped. Default `public`. */
@@ -162,7 +163,10 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
     const { threadId, namespace, checkpointId: id } = parseCheckpointKey(config);
     if (namespace === "") this.#writes.resetFailures(threadId);
     const key = { threadId, namespace, id };
-    const read = this.#newest.read(key, () => this.#reader.read(key));
+    const read = this.#newest.read(key, async () => {
+      await this.#writer.settled(threadId);
+      return this.#reader.read(key);
+    });
     if (!asksForNewestId(config)) return read;
     return read.catch((thrown: unknown) => {
       if (thrown instanceof CorruptCheckpointError) return damagedTuple(thrown);
@@ -175,6 +179,8 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
     config: RunnableConfig,
     options?: CheckpointListOptions,
   ): AsyncGenerator<CheckpointTuple> {
+    const threadId: unknown = config.configurable?.["thread_id"];
+    if (typeof threadId === "string") await this.#writer.settled(threadId);
     yield* listPages(config, options, this.#reader);
   }
 
@@ -189,9 +195,11 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
     const definition: unknown = config.configurable?.["__definition_hash"];
     const place = { threadId, namespace, parentId: checkpointId };
     const stamp = { definition, runId: config.metadata?.["run_id"] };
-    await this.#newest.write(threadId, async () => {
+    const isAhead = this.#writes.isAhead(threadId);
+    await this.#newest.write(threadId, async (goOn) => {
       const stamped = await dumpMetadata(metadata, stamp);
-      await this.#writer.put(place, checkpoint, { metadata: stamped, newVersions });
+      const of = { metadata: stamped, newVersions, ...(isAhead && { goOn }) };
+      await this.#writer.put(place, checkpoint, of);
     });
     const { id } = checkpoint;
     return { configurable: { thread_id: threadId, checkpoint_ns: namespace, checkpoint_id: id } };
@@ -223,6 +231,7 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
     const { config, channels } = options;
     if (channels.length === 0 || config.configurable?.["thread_id"] === undefined) return {};
     const { threadId, namespace, checkpointId: id } = parseCheckpointKey(config);
+    await this.#writer.settled(threadId);
     return deltaHistory({ threadId, namespace, id }, channels, this.#parts);
   }
 
@@ -293,20 +302,7 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
     checkName("checkpoint_id", checkpointId);
     for (const { namespace, id } of await forkThread(this.#tables, of)) {
       const configurable = { thread_id: threadId, checkpoint_ns: namespace, checkpoint_id: id };
-      const tuple = (await this.getTuple({ configurable }))!;
-      const { checkpoint, metadata, pendingWrites = [] } = tuple;
-      const forked = { thread_id: threadId, checkpoint_id: id };
-      const to = { configurable: { thread_id: newThreadId, checkpoint_ns: namespace } };
-      const described = { ...metadata, forked_from: forked } as unknown as CheckpointMetadata;
-      const stored = await this.put(to, checkpoint, described, checkpoint.channel_versions);
-      for (const taskId of new Set(pendingWrites.map(([task]) => task))) {
-        const writes = pendingWrites.filter(([task]) => task === taskId);
-        await this.putWrites(
-          stored,
-          writes.map(([, channel, value]) => [channel, value]),
-          taskId,
-        );
-      }
+      await putForked(this, (await this.getTuple({ configurable }))!, newThreadId);
     }
   }
 
@@ -378,10 +374,11 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
   /**
    * Watches a run: until the returned function is called, the first failure of the thread's `put`s and `putWrites` is reported
    * to `onFailure`, and nothing more of the run is written. They resolve all the same, since LangGraph leaves puts that
-   * are under way without a handler, and a rejection would end the process.
+   * are under way without a handler, and a rejection would end the process. Puts of a run that may be ahead resolve when
+   * they are queued; at most 16 of a thread, and about 1 MiB, are not stored yet.
    */
-  watchRun(threadId: string, onFailure: (error: unknown) => void): () => void {
-    return this.#writes.watch(threadId, onFailure);
+  watchRun(...watch: Parameters<DurableSaver["watchRun"]>): () => void {
+    return this.#writes.watch(...watch);
   }
 
   /** Has a watched run write nothing more, as if that had failed with `error`. */

@@ -46,6 +46,8 @@ export interface CheckpointQueries {
   readonly put: string;
   /** A checkpoint, in the place of one of the same id if there is one. */
   readonly replace: string;
+  /** Fails with a division by zero unless all checkpoints of a thread are there. */
+  readonly allPut: string;
   /** A checkpoint and its ancestors up to those that have a value of each channel asked for, newest first. */
   readonly deltaHistory: string;
   readonly putDefinition: string;
@@ -158,6 +160,8 @@ export function checkpointQueries(schemaName: string): CheckpointQueries {
     on conflict (tenant_id, thread_id, checkpoint_ns, checkpoint_id) do update set
       parent_checkpoint_id = excluded.parent_checkpoint_id, checkpoint = excluded.checkpoint, type = excluded.type, body = excluded.body,
       segments = excluded.segments, hash = excluded.hash, parent_hash = excluded.parent_hash, metadata = excluded.metadata, summary = excluded.summary`,
+    allPut: `select 1 / (count(*) = cardinality($2::text[]))::int from unnest($2::text[], $3::text[]) put(ns, id)
+      join ${schema}.checkpoints c on c.thread_id = $1 and c.checkpoint_ns = put.ns and c.checkpoint_id = put.id`,
     deltaHistory: `with recursive chain as (
       select * from (select c.checkpoint_id as id, 0 as depth, array[]::text[] as wanted from ${schema}.checkpoints c
         where c.thread_id = $1 and c.checkpoint_ns = $2 and ($3::text is null or c.checkpoint_id = $3)
@@ -230,7 +234,13 @@ export function pgTextArray(texts: readonly (string | null)[]): string {
   return `{${quoted.join(",")}}`;
 }
 
-const conflicts: readonly unknown[] = [
+/** An element stands where another was to go, or a checkpoint has the id already. */
+export const UNIQUE_VIOLATION = "23505";
+/** What a statement fails with that expects other rows than there are. */
+export const DIVISION_BY_ZERO = "22012";
+
+/** States of statements that are sent again. */
+export const conflicts: readonly unknown[] = [
   "40001", // serialization_failure
   "40P01", // deadlock_detected
 ];

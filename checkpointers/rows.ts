@@ -10,7 +10,7 @@ import type { Segment } from "./elements/sequence.ts";
 import { elementHash } from "./elements/store-value.ts";
 import { CorruptCheckpointError } from "./errors.ts";
 import { type HashedWrites, sealContext, writesHash } from "./integrity.ts";
-import { unpackWrites } from "./pending-writes.ts";
+import { unpackWrites } from "./writing/pending-writes.ts";
 import type { CheckpointRow, ElementsRow } from "./queries.ts";
 
 /** What one statement gave: checkpoints, and the elements they refer to. */

@@ -108,7 +108,7 @@ export async function createRuntime(
       return openDatabaseMemory(database, { schema, clock });
     });
     const store = new MemoryBaseStore(() => memory(undefined));
-    const cancels = new CancelRequests(database, { clock, schema, tenantId });
+    const cancels = new CancelRequests(database, { fences, clock, schema, tenantId });
     const { openCallLog } = await import("./storage/platform/call-log.ts");
     const calls = openCallLog(database, { ...services, ...place });
     const run = {

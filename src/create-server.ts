@@ -1,7 +1,7 @@
-import type { Runtime, RuntimeOptions } from "./app.ts";
-import { systemClock, systemIds } from "./clock.ts";
+import type { RuntimeOptions } from "./app.ts";
+import { type EngineOptions, openEngine } from "./create-worker.ts";
 import type { HttpOptions, StratagraphServer } from "./server/create-server.ts";
-import type { AgentDrawing, ApiBase, ServerLogger } from "./server/ports.ts";
+import type { AgentDrawing, ApiBase } from "./server/ports.ts";
 import type { AgentGraph } from "./compile/agent-graph.ts";
 import type { AgentRegistry } from "./compile/agent-registry.ts";
 import type { AgentDefinition } from "./definition/agent-definition.ts";
@@ -12,54 +12,11 @@ import type { Platform } from "./storage/platform/open-platform.ts";
 
 // Modules of the server are imported on first use, so that importing the package stays cheap.
 
-export interface ServerOptions extends HttpOptions {
-  /** URL of the Postgres database. Default: `DATABASE_URL` of `env`, else the embedded database. */
-  readonly databaseUrl?: string;
-  /**
-   * URL that reaches the same Postgres directly, where `databaseUrl` is that of a pooler by transaction: notices between
-   * processes and locks of threads need a session. Default: `STRATAGRAPH_LISTEN_URL` of `env`, else `databaseUrl`.
-   */
-  readonly listenUrl?: string;
-  /**
-   * Whether statements are prepared under names, which poolers by transaction may not follow. Default: false if
-   * `STRATAGRAPH_PREPARED_STATEMENTS` of `env` is `false`, else true.
-   */
-  readonly preparedStatements?: boolean;
-  /** Folder of the embedded database. Default: `.stratagraph`. */
-  readonly folder?: string;
-  /** Maximum Postgres connections. Default 10. */
-  readonly maxConnections?: number;
-  /** A database to use instead. It stays the caller's: closing the server leaves it open. */
-  readonly database?: Database;
-  /**
-   * Whether callers on this machine need no key, and act for one tenant with all scopes. Such a server listens on
-   * loopback only. Default false.
-   */
-  readonly development?: boolean;
+export interface ServerOptions extends HttpOptions, EngineOptions {
   /** Name of the tenant of a server without keys. Default `default`; it is made if need be. */
   readonly developmentTenant?: string;
   /** What definitions of tenants may use of this machine. Default nothing; all of it in development. */
   readonly allow?: TenantAllowance;
-  /** Tools that definitions may name, in addition to the built-in ones. */
-  readonly tools?: RuntimeOptions["tools"];
-  /**
-   * Opens the runtime of a tenant, with at least the options given. Default: `createRuntime`, without the secrets and
-   * hosts of this server's environment, which development has.
-   */
-  readonly runtimeOf?: (options: RuntimeOptions) => Promise<Runtime>;
-  /** Runtimes that stay open while they are not in use. Default 100. */
-  readonly maxRuntimes?: number;
-  /** Models, secrets and limits of the runtimes. */
-  readonly runtime?: Pick<
-    RuntimeOptions,
-    | "defaultModel"
-    | "modelOptions"
-    | "models"
-    | "httpAllow"
-    | "embeddings"
-    | "memoryEmbeddings"
-    | "sandbox"
-  >;
   /** Runs that execute at the same time in this process. Default 16; 0: other processes execute them. */
   readonly concurrency?: number;
   /**
@@ -69,7 +26,6 @@ export interface ServerOptions extends HttpOptions {
   readonly langgraph?: boolean;
   /** Further routes. */
   readonly routes?: (parts: ServerBase) => readonly Route[];
-  readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
 /** What further routes stand on. */
@@ -107,109 +63,29 @@ export async function createServer(options: ServerOptions = {}): Promise<Platfor
     { createServerWith },
     { apiRoutes },
     { langgraphRoutes },
-    { deleteEphemeralThread },
-    { AgentLoader },
-    { TenantRuntimes: RuntimeCache },
-    { createRunWorker },
-    { environmentSecrets },
-    { openDatabase, poolerOptions },
-    { createEncryption },
-    { openPlatform },
-    { ThreadFences },
+    { queueMetrics },
     { packageVersion },
   ] = await Promise.all([
     import("./server/create-server.ts"),
     import("./server/api-routes.ts"),
     import("./server/langgraph/routes.ts"),
-    import("./server/checkpoints/thread-routes.ts"),
-    import("./server/agents/load-agent.ts"),
-    import("./server/tenant-runtimes.ts"),
-    import("./engine/run-worker.ts"),
-    import("./tools/secrets.ts"),
-    import("./storage/database.ts"),
-    import("./storage/encryption/stored-encryption.ts"),
-    import("./storage/platform/open-platform.ts"),
-    import("./storage/tenant-pool.ts"),
+    import("./server/workers/routes.ts"),
     import("./package-version.ts"),
   ]);
-  const { env = process.env, databaseUrl: url = env["DATABASE_URL"], folder } = options;
-  const {
-    listenUrl,
-    preparedStatements,
-    maxConnections,
-    development = false,
-    tools = [],
-  } = options;
-  const { clock = systemClock, ids = systemIds, logger = silent } = options;
-  const own =
-    options.database === undefined
-      ? await openDatabase({
-          ...(url && { url }),
-          ...poolerOptions(env),
-          ...(listenUrl && { listenUrl }),
-          ...(preparedStatements !== undefined && { preparedStatements }),
-          ...(folder !== undefined && { folder }),
-          ...(maxConnections !== undefined && { maxConnections }),
-        })
-      : undefined;
-  const database = options.database ?? own;
-  if (database === undefined) throw new TypeError("a database was just opened");
+  const { development = false, tools = [] } = options;
+  const engine = await openEngine(options);
   try {
-    const { sealing } = await createEncryption({ env });
-    const platform = await openPlatform(database, { clock, ids, ...sealing });
+    const { database, platform, runtimes, loader, worker, clock, ids, logger } = engine;
     const tenantId = development
       ? await findOrCreateTenant(platform, options.developmentTenant ?? "default")
       : null;
-    const { maxRuntimes: max, concurrency = 16 } = options;
-    const onError = (err: unknown) => logger.error({ err }, "error outside of a request");
-    const { createRuntime } = await import("./app.ts");
-    const open = options.runtimeOf ?? createRuntime;
-    const runtimes = new RuntimeCache(
-      async (ofTenant: string) => {
-        const fences = new ThreadFences();
-        const runtime = await open({
-          ...tenantOptions(options, env),
-          secrets: {
-            get: async (name) =>
-              (await platform.secrets.read(ofTenant, name)) ??
-              (development ? environmentSecrets(env).get(name) : undefined),
-          },
-          database,
-          clock,
-          ids,
-          tools,
-          tenantId: ofTenant,
-          fences,
-        });
-        return { runtime, fences, close: () => runtime.close() };
-      },
-      { ...(max !== undefined && { max }), onError },
-    );
-    const loader = new AgentLoader(platform);
-    const { load: loadAgent } = loader;
-    const worker = createRunWorker({
-      platform,
-      database,
-      clock,
-      ids,
-      logger,
-      concurrency,
-      // The folder of an embedded database belongs to one process: those before this one are gone.
-      isAlone: own?.kind === "pglite",
-      httpAllow: httpAllowOf(options, env),
-      useServices: (ofTenant, work) =>
-        runtimes.use(ofTenant, ({ runtime, fences }) => work({ services: runtime, fences })),
-      loadAgent,
-      deleteThread: (thread) => deleteEphemeralThread({ platform, runtimes }, thread),
-      onError,
-    });
     const { queue, executor, signals } = worker;
     const allow = options.allow ?? (development ? allAllowed : {});
     const known: ApiBase["known"] = (ofTenant, names) =>
       runtimes.use(ofTenant, ({ runtime }) => loader.known(ofTenant, names, runtime.tools));
     const compileDrawing: ApiBase["compileDrawing"] = (definition, agents) =>
       compileForDrawing(definition, { tools, agents });
-    const running = { platform, runtimes, loadAgent, queue, executor, signals };
+    const running = { platform, runtimes, loadAgent: loader.load, queue, executor, signals };
     const parts = { ...running, allow, tools, known, compileDrawing };
     const base: ServerBase = { ...parts, database, clock, ids, logger };
     const server = createServerWith(
@@ -240,49 +116,17 @@ export async function createServer(options: ServerOptions = {}): Promise<Platfor
           ...(options.routes?.(base) ?? []),
         ],
         drain: (graceMs) => worker.stop(graceMs),
-        close: async () => {
-          await runtimes.close();
-          await own?.close();
-        },
+        close: engine.close,
       },
       options,
     );
+    server.metrics.addSource(queueMetrics({ workers: platform.workers, now: () => clock.now() }));
     worker.start();
     return Object.assign(server, { platform, developmentTenantId: tenantId });
   } catch (thrown) {
-    await own?.close();
+    await engine.close();
     throw thrown;
   }
-}
-
-const silent: ServerLogger = { info: () => {}, warn: () => {}, error: () => {} };
-
-/** Bytes of stored values that the runtime of one tenant of many caches. */
-const tenantCacheBytes = 8_388_608;
-
-/** Tenants share the models of the server, and nothing else of its environment. */
-function tenantOptions(
-  { development = false, runtime = {} }: ServerOptions,
-  env: NonNullable<RuntimeOptions["env"]>,
-): RuntimeOptions {
-  const httpAllow = httpAllowOf({ development, runtime }, env);
-  if (development) return { env, ...runtime, httpAllow };
-  return {
-    env,
-    cacheBytes: tenantCacheBytes,
-    ...runtime,
-    httpAllow,
-  };
-}
-
-/** Private hosts that tools and webhooks may call. Those of the environment count in development alone. */
-function httpAllowOf(
-  { development = false, runtime = {} }: Pick<ServerOptions, "development" | "runtime">,
-  env: NonNullable<RuntimeOptions["env"]>,
-): NonNullable<RuntimeOptions["httpAllow"]> {
-  if (runtime.httpAllow !== undefined) return runtime.httpAllow;
-  const hosts = development ? (env["STRATAGRAPH_HTTP_ALLOW"] ?? "").split(",") : [];
-  return hosts.map((host) => host.trim()).filter((host) => host !== "");
 }
 
 async function findOrCreateTenant({ tenants }: Platform, name: string): Promise<string> {

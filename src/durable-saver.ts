@@ -215,8 +215,15 @@ export interface DurableSaver {
    * Watches a run until the returned function is called: the first `put` or `putWrites` that fails calls `onFailure`, and
    * later writes of the run are dropped. They resolve, because under `async` durability LangGraph leaves them without a
    * handler, and a rejection would end the process.
+   *
+   * @param options.isAhead whether puts may resolve before they are stored, as far as the saver bounds it. `drain` then
+   *   before the run counts as ended. Default false.
    */
-  watchRun(threadId: string, onFailure: (error: unknown) => void): () => void;
+  watchRun(
+    threadId: string,
+    onFailure: (error: unknown) => void,
+    options?: { readonly isAhead?: boolean },
+  ): () => void;
   /** Fails the watched run with `error`; its later writes are dropped. */
   refuseRun(threadId: string, error: unknown): void;
 }

@@ -26,6 +26,7 @@ export {
   UnprotectedServerError,
 } from "./server/errors.ts";
 export { createServer, type PlatformServer, type ServerOptions } from "./create-server.ts";
+export { createWorker, type PlatformWorker, type WorkerOptions } from "./create-worker.ts";
 export type { Clock, IdSource } from "./clock.ts";
 export { AttachmentError } from "./compile/attachments/check-attachment.ts";
 export type { Attachment } from "./compile/attachments/read-attachments.ts";

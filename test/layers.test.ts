@@ -34,6 +34,7 @@ const rooms = [
   "src/runtime-options.ts",
   "src/app.ts",
   "src/serve-agent.ts",
+  "src/create-worker.ts",
   "src/create-server.ts",
   "src/index.ts",
   "src/cli",

@@ -1,5 +1,5 @@
 import { hashTree } from "../integrity.ts";
-import { type ValueLayout, NESTED, type StoredValue } from "./stored-value.ts";
+import { type ValueLayout, NESTED, type StoredValue } from "./store-value.ts";
 import {
   CHANGEABLE,
   IMMUTABLE,

@@ -1,3 +1,8 @@
+import type {
+  BaseCheckpointSaver,
+  CheckpointMetadata,
+  CheckpointTuple,
+} from "@langchain/langgraph-checkpoint";
 import { shareBlobs } from "../blobs.ts";
 import { retryConflicts } from "../queries.ts";
 import type { ValueCipher } from "../../src/storage/encryption/value-cipher.ts";
@@ -186,5 +191,26 @@ async function copyWrites(
         [newThreadId, namespace, checkpointId, taskId, idx, sealed, copied],
       );
     }
+  }
+}
+
+/** Puts a checkpoint of a stock saver, and its pending writes, at the beginning of another thread. */
+export async function putForked(
+  saver: Pick<BaseCheckpointSaver, "put" | "putWrites">,
+  { config, checkpoint, metadata, pendingWrites = [] }: CheckpointTuple,
+  newThreadId: string,
+): Promise<void> {
+  const { thread_id, checkpoint_ns, checkpoint_id } = config.configurable ?? {};
+  const forked_from = { thread_id: thread_id as string, checkpoint_id: checkpoint_id as string };
+  const to = { configurable: { thread_id: newThreadId, checkpoint_ns: checkpoint_ns as string } };
+  const described = { ...metadata, forked_from } as unknown as CheckpointMetadata;
+  const stored = await saver.put(to, checkpoint, described, checkpoint.channel_versions);
+  for (const taskId of new Set(pendingWrites.map(([task]) => task))) {
+    const writes = pendingWrites.filter(([task]) => task === taskId);
+    await saver.putWrites(
+      stored,
+      writes.map(([, channel, value]) => [channel, value]),
+      taskId,
+    );
   }
 }

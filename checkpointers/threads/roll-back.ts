@@ -3,7 +3,7 @@ import type { ValueCipher } from "../../src/storage/encryption/value-cipher.ts";
 import type { Queryable } from "../../src/storage/pool.ts";
 import { CorruptCheckpointError } from "../errors.ts";
 import { sealContext, writesHash } from "../integrity.ts";
-import { writeColumns, type WriteSetRow } from "../pending-writes.ts";
+import { writeColumns, type WriteSetRow } from "../writing/pending-writes.ts";
 import { checkpointQueries } from "../queries.ts";
 import type { CheckpointTables, SealedTables } from "../tables.ts";
 import { alone, freeUnneeded, logsOf, remove } from "./prune.ts";

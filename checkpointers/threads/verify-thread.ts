@@ -19,7 +19,7 @@ import {
   type StoredWriteSet,
   ThreadRows,
 } from "./transfer/thread-rows.ts";
-import { unpackWrites } from "../pending-writes.ts";
+import { unpackWrites } from "../writing/pending-writes.ts";
 
 interface VerifyParts extends SealedTables {
   readonly serde: DataSerializer;

@@ -27,6 +27,7 @@ import { addServeCommand } from "./serve/program.ts";
 import { addPlatformCommands } from "./platform/program.ts";
 import { addThreadCommands } from "./threads/program.ts";
 import { addToolCommands } from "./tools/program.ts";
+import { addWorkerCommands } from "./worker/program.ts";
 
 interface PlanOption {
   /** Id of a thread. */
@@ -152,6 +153,7 @@ export function createProgram(io: CliIo, exitWith: (code: number) => void): Comm
   addMemoryCommands(program, io, exitWith);
   addEncryptionCommands(program, io, exitWith);
   addServeCommand(program, io, exitWith);
+  addWorkerCommands(program, io, exitWith);
   addPlatformCommands(program, io, exitWith);
   return program;
 }

@@ -46,6 +46,8 @@ export interface RunQueue<Run extends ClaimedRun = ClaimedRun> {
   wake(): void;
   /** Number of runs that execute in this process. */
   readonly running: number;
+  /** Whether another run could begin at once. */
+  readonly hasRoom: boolean;
   /**
    * Takes no more runs. Those that execute are handed over before their next step; after `graceMs` milliseconds the rest
    * is aborted. Resolves when all have ended here.

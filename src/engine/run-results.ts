@@ -74,7 +74,8 @@ export function cancelledResult(
 
 /** The result of a run whose workers were lost with it, one after the other. */
 export function deadResult(request: Pick<RunRequest, "turn_id">): RunResult {
-  const message = "The workers that executed the run were lost. Cancel it, or send a new turn.";
+  const message =
+    "The workers that executed the run were lost. Retry it, cancel it, or send a new turn.";
   return endedResult(request, { status: "failed", cause: { code: "run_dead", message } });
 }
 

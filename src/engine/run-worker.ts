@@ -1,13 +1,15 @@
 import { hostname } from "node:os";
 import type { Clock, IdSource } from "../clock.ts";
+import { packageVersion } from "../package-version.ts";
 import type { Database } from "../storage/database.ts";
 import type { Platform } from "../storage/platform/open-platform.ts";
+import { isInScope, type WorkerScope } from "../storage/platform/runs/create-run.ts";
 import { readRunVersions } from "../storage/platform/runs/run-versions.ts";
 import type { Run } from "../storage/platform/runs/runs.ts";
 import type { Notices } from "../storage/postgres-notices.ts";
-import { createEmbeddedQueue } from "./embedded-queue.ts";
 import { type RunEnd, RunExecutor, type RunExecutorOptions } from "./run-executor.ts";
 import type { RunQueue } from "./run-queue.ts";
+import { createRunTableQueue } from "./run-table-queue.ts";
 import { RunSignals, threadOfSignal, type Versions } from "./run-signals.ts";
 import { dueEveryMs, dueRunsJob } from "./time/due-runs.ts";
 import {
@@ -17,11 +19,10 @@ import {
   startUpkeep,
 } from "./upkeep.ts";
 import { WebhookSender, type WebhookSenderOptions } from "./webhook-sender.ts";
+import { WorkerWatch } from "./worker-watch.ts";
 
-export interface RunWorkerOptions extends Pick<
-  RunExecutorOptions,
-  "useServices" | "loadAgent" | "onError"
-> {
+export interface RunWorkerOptions
+  extends Pick<RunExecutorOptions, "useServices" | "loadAgent" | "onError">, WorkerScope {
   readonly platform: Platform;
   readonly deleteThread: EphemeralThreadsOptions["deleteThread"];
   /** Tells other processes of the same database what changes here. */
@@ -41,12 +42,24 @@ export interface RunWorkerOptions extends Pick<
 const channel = "stratagraph_runs";
 /** Milliseconds between two looks for threads of stateless runs to be deleted. */
 const ephemeralEveryMs = 30_000;
-/** The notice of a process without workers that a run was queued. */
+/** The notice that a run was queued which its process did not begin. */
 const queued = "queued";
+
+/** The queue of this process, as those who queue runs use it. */
+export interface RunQueueDoor extends Pick<RunQueue<Run>, "add" | "running"> {
+  /**
+   * Call it after a run was queued without `add`: this process takes it at once if it can, or else another one.
+   *
+   * @param run default: one that any worker takes
+   */
+  wake(run?: Pick<Run, "kind" | "labels">): void;
+}
 
 /** Executes runs, sends webhooks and keeps the tables in order, while the process answers requests. */
 export interface RunWorker {
-  readonly queue: Pick<RunQueue<Run>, "add" | "wake" | "running">;
+  /** Name of this process in the table of runs. */
+  readonly name: string;
+  readonly queue: RunQueueDoor;
   readonly executor: RunExecutor;
   readonly signals: RunSignals;
   start(): void;
@@ -56,7 +69,9 @@ export interface RunWorker {
 
 export function createRunWorker(options: RunWorkerOptions): RunWorker {
   const { platform, clock, ids, concurrency, onError, logger, httpAllow } = options;
-  const { useServices, loadAgent, isAlone } = options;
+  const { useServices, loadAgent, isAlone, kinds, labels } = options;
+  const id = ids();
+  const name = `${hostname()}-${process.pid}-${id}`;
   const signals = new RunSignals(clock);
   signals.look = (keys) => lookAt(platform, keys);
   const sender = new WebhookSender({ webhooks: platform.webhooks, clock, httpAllow, onError });
@@ -69,12 +84,17 @@ export function createRunWorker(options: RunWorkerOptions): RunWorker {
     onQueued: () => queue.wake(),
     clock,
     onError,
-    onEnd: (end) => logger.info(endFields(end), "run"),
+    onEnd(end) {
+      logger.info(endFields(end), "run");
+      if (end.state === "handed_over") tellOthers();
+    },
   });
-  const queue = createEmbeddedQueue({
+  const queue = createRunTableQueue({
     claims: platform.claims,
     clock,
-    worker: `${hostname()}-${process.pid}-${ids()}`,
+    worker: name,
+    kinds,
+    labels,
     concurrency,
     isAlone,
     onError,
@@ -89,24 +109,61 @@ export function createRunWorker(options: RunWorkerOptions): RunWorker {
     executor.cancel(text);
   };
   const tellOthers = () => notices?.send(queued);
-  const idle: RunWorker["queue"] = {
-    running: 0,
-    wake: tellOthers,
-    async add(create) {
-      const run = await create(undefined);
+  const isWorker = concurrency > 0;
+  const self = {
+    id,
+    name,
+    host: hostname(),
+    pid: process.pid,
+    version: packageVersion(),
+    concurrency,
+  };
+  const watch = new WorkerWatch({
+    workers: platform.workers,
+    clock,
+    self: { ...self, kinds, labels },
+    isWorker,
+    isAlone,
+    isShared: options.database.openNotices !== undefined,
+    running: () => queue.running,
+    onTakeover({ id: lost, runs }) {
+      logger.warn({ worker: lost, runs }, "worker died");
+      if (runs === 0) return;
+      queue.wake();
       tellOthers();
+    },
+    onError,
+  });
+  const isOurs = (run: Parameters<RunQueueDoor["wake"]>[0]) =>
+    run === undefined || isInScope({ kinds, labels }, run);
+  const door: RunQueueDoor = {
+    get running() {
+      return queue.running;
+    },
+    wake(run) {
+      queue.wake();
+      if (!isWorker || !queue.hasRoom || !isOurs(run)) tellOthers();
+    },
+    async add(create) {
+      const run = isWorker ? await queue.add(create) : await create(undefined);
+      if (run.epoch === 0) tellOthers();
       return run;
     },
   };
   return {
-    queue: concurrency === 0 ? idle : queue,
+    name,
+    queue: door,
     executor,
     signals,
     start() {
-      const onChange = (isConnected: boolean) => signals.setCarried(isConnected);
+      const onChange = (isConnected: boolean) => {
+        signals.setCarried(isConnected);
+        watch.setConnected(isConnected);
+      };
       const onLost = (err: unknown) => logger.warn({ err }, "no notices of other processes");
       notices = options.database.openNotices?.(channel, {
         clock,
+        prepare: (session) => watch.hold(session),
         onNotice,
         onChange,
         onError: onLost,
@@ -144,13 +201,15 @@ export function createRunWorker(options: RunWorkerOptions): RunWorker {
       stopUpkeep = async () => {
         await Promise.all(upkeeps.map((upkeep) => upkeep.stop()));
       };
-      if (concurrency === 0) return;
+      watch.start();
+      if (!isWorker) return;
       queue.start(executor.execute);
       sender.start();
     },
     async stop(graceMs) {
       isStopped = true;
       await Promise.all([queue.stop({ graceMs }), sender.stop({ graceMs }), stopUpkeep()]);
+      await watch.stop();
       await Promise.all([notices?.close(), platform.usage.flush()]);
     },
   };

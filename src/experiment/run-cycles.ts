@@ -72,7 +72,7 @@ export async function runCycles(run: RunSpec, options: RunCyclesOptions): Promis
     return await withThread(services, threadId, ({ lockLost }) =>
       withWriteFailureGuard(
         checkpointer as Partial<DurableSaver> | undefined,
-        { threadId, signal, lockLost },
+        { threadId, signal, lockLost, durability: "sync" },
         goOn,
       ),
     );

@@ -125,7 +125,7 @@ export async function runTurn(
   const [thread, start] = [held.within(threadConfig(threadId)), held.within(of.start)];
   const { cancelled } = held;
   const signal = options.signal ? AbortSignal.any([options.signal, cancelled]) : cancelled;
-  const ends = { threadId, signal, lockLost };
+  const ends = { threadId, signal, lockLost, durability };
   const running = withWriteFailureGuard(checkpointer, ends, async (ending, hasFailed) => {
     const listeners = { onEvent, onToken, onReasoning, onPartialOutput };
     const drain = durability === "exit" ? undefined : options.drain;

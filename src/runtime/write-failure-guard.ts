@@ -1,3 +1,4 @@
+import type { Durability } from "../compile/agent-graph.ts";
 import type { DurableSaver } from "../durable-saver.ts";
 
 /** The failure hooks of a checkpointer. Savers with only LangGraph's interface have none of them. */
@@ -8,6 +9,7 @@ type WriteFailureWatch = Partial<Pick<DurableSaver, "watchRun" | "refuseRun" | "
  * writes of the run are dropped. When the run has ended, the error is thrown.
  *
  * @param of.signal the caller's, which also ends the run, but without an error
+ * @param of.durability under `async` the run may be ahead of its writes, and is waited for until they are stored
  * @param of.lockLost aborts when the thread's lock is lost, with the error as its reason
  * @throws the error of a failed `put`, or the reason of `lockLost`
  */
@@ -17,10 +19,11 @@ export async function withWriteFailureGuard<Result>(
     readonly threadId: string;
     readonly signal: AbortSignal | undefined;
     readonly lockLost: AbortSignal | undefined;
+    readonly durability: Durability;
   },
   run: (signal: AbortSignal, hasFailed: () => boolean) => Promise<Result>,
 ): Promise<Result> {
-  const { threadId, signal, lockLost } = of;
+  const { threadId, signal, lockLost, durability } = of;
   lockLost?.throwIfAborted();
   const ending = new AbortController();
   let failure: { readonly error: unknown } | undefined;
@@ -28,7 +31,7 @@ export async function withWriteFailureGuard<Result>(
     failure ??= { error };
     ending.abort(error);
   };
-  const endWatch = watch?.watchRun?.(threadId, fail);
+  const endWatch = watch?.watchRun?.(threadId, fail, { isAhead: durability === "async" });
   const onLost = (): void => {
     fail(lockLost?.reason);
     watch?.refuseRun?.(threadId, lockLost?.reason);
@@ -40,6 +43,8 @@ export async function withWriteFailureGuard<Result>(
       signal ? AbortSignal.any([signal, ending.signal]) : ending.signal,
       () => failure !== undefined,
     );
+    // The run has ended when all of it is stored.
+    if (durability === "async") await watch?.drain?.(threadId);
   } catch (thrown) {
     // An aborted run may leave writes in flight.
     if (endWatch !== undefined) await watch?.drain?.(threadId).catch(() => undefined);

@@ -9,6 +9,8 @@ import { toolRoutes } from "./tools/routes.ts";
 import { eventRoutes } from "./runs/event-routes.ts";
 import { waitingRoutes } from "./runs/waiting-routes.ts";
 import { usageRoutes } from "./usage/routes.ts";
+import { retryRoutes } from "./runs/retry-routes.ts";
+import { workerRoutes } from "./workers/routes.ts";
 import { webhookRoutes } from "./webhooks/routes.ts";
 
 /** Creates the routes that stand on the stores and the runtimes of tenants. */
@@ -18,6 +20,8 @@ export function apiRoutes(base: ApiBase): readonly Route[] {
     ...waitingRoutes(base),
     ...eventRoutes(base),
     ...scheduleRoutes(base),
+    ...retryRoutes(base),
+    ...workerRoutes(base),
     ...toolRoutes(base),
     ...webhookRoutes(base),
     ...memoryRoutes(base),

@@ -38,7 +38,7 @@ export async function authenticate(
   if ("development" in authentication) {
     if (facts.client !== undefined && !isLoopback(facts.client)) throw unauthorized();
     const { tenantId } = authentication.development;
-    return { tenantId, keyId: developmentKeyId, scopes: ["*"] };
+    return { tenantId, keyId: developmentKeyId, scopes: ["*", "operator"] };
   }
   rates.checkClient(facts.client);
   const secret = secretOf(request.headers);

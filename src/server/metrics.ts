@@ -25,6 +25,8 @@ export type MetricSource = () => Promise<
   readonly {
     readonly name: string;
     readonly help: string;
+    /** Default `gauge`. */
+    readonly type?: "counter" | "gauge";
     readonly value: number;
     readonly labels?: Labels;
   }[]
@@ -74,8 +76,8 @@ export class Metrics {
     ]);
     const read = (await Promise.all(this.#sources.map((source) => source()))).flat();
     const named = new Set<string>();
-    for (const { name, help, value, labels = {} } of read) {
-      if (!named.has(name)) lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} gauge`);
+    for (const { name, help, type = "gauge", value, labels = {} } of read) {
+      if (!named.has(name)) lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`);
       named.add(name);
       lines.push(`${name}${labelText(labels)} ${value}`);
     }

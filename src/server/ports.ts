@@ -6,12 +6,11 @@ import type { CompileServices } from "../compile/compile-agent.ts";
 import type { AgentDefinition } from "../definition/agent-definition.ts";
 import type { AgentTool } from "../definition/tool/tool.ts";
 import type { RunExecutor, RunExecutorOptions } from "../engine/run-executor.ts";
-import type { RunQueue } from "../engine/run-queue.ts";
+import type { RunQueueDoor } from "../engine/run-worker.ts";
 import type { RunSignals } from "../engine/run-signals.ts";
 import type { Memory } from "../memory/memory.ts";
 import type { Threads } from "../runtime/threads/threads.ts";
 import type { Platform } from "../storage/platform/open-platform.ts";
-import type { Run } from "../storage/platform/runs/runs.ts";
 import type { ThreadFences } from "../storage/tenant-pool.ts";
 import type { KnownNames, WrittenNames } from "./agents/read-definition.ts";
 import type { TenantAllowance } from "./agents/tenant-rules.ts";
@@ -40,7 +39,7 @@ export interface ApiBase {
   readonly runtimes: TenantRuntimes<TenantRuntime>;
   readonly loadAgent: RunExecutorOptions["loadAgent"];
   /** Takes runs of the table. Call `wake` after one was queued without `add`. */
-  readonly queue: Pick<RunQueue<Run>, "add" | "wake" | "running">;
+  readonly queue: RunQueueDoor;
   /** Looks at once whether a run of this process has a request to cancel it. */
   readonly executor: Pick<RunExecutor, "cancel" | "wakeWebhooks">;
   readonly signals: RunSignals;

@@ -8,6 +8,8 @@ const maxPayload = 7_900;
 const coalesceMs = 5;
 /** Milliseconds in which a notice that another session sent arrives. */
 const answerMs = 2_000;
+/** A session that was lost is replaced at once, and those that fail after it later and later. */
+const promptRetryMs = 20;
 const firstRetryMs = 500;
 const lastRetryMs = 15_000;
 /** Notices that wait to be sent while there is no connection. Later ones are dropped: receivers look from time to time. */
@@ -15,6 +17,11 @@ const maxWaiting = 10_000;
 
 export interface NoticeHandlers {
   readonly clock: Clock;
+  /**
+   * Called with each new session, of this process alone, before it counts as connected: what it sets up lasts as long as
+   * the session.
+   */
+  readonly prepare?: (session: Pick<Client, "query">) => Promise<void>;
   /** Called with each notice that another process has sent. */
   readonly onNotice: (text: string) => void;
   /** Called when notices begin to arrive, and when they may have been missed. */
@@ -98,8 +105,9 @@ export class PostgresNotices implements Notices {
       if (this.#isClosed) return;
       if (wasConnected) onChange(false);
       onError(error);
-      this.#cancelRetry = clock.after(this.#retryMs, connect, { keepsAlive: false });
-      this.#retryMs = Math.min(this.#retryMs * 2, lastRetryMs);
+      const retryMs = wasConnected ? promptRetryMs : this.#retryMs;
+      this.#cancelRetry = clock.after(retryMs, connect, { keepsAlive: false });
+      if (!wasConnected) this.#retryMs = Math.min(this.#retryMs * 2, lastRetryMs);
     };
     client.on("error", lose);
     client.on("end", () => lose(new Error("The session for notices has ended.")));
@@ -116,6 +124,7 @@ export class PostgresNotices implements Notices {
         if (!this.#isClosed) onError(new NoticesKeptBackError());
         return;
       }
+      await this.options.prepare?.(client);
     } catch (error) {
       lose(error);
       return;

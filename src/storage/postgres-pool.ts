@@ -233,7 +233,7 @@ class PostgresClient implements DatabaseClient {
       .connection;
     if (stream.writableCorked > 0) return;
     stream.cork();
-    process.nextTick(() => stream.uncork());
+    setImmediate(() => stream.uncork());
   }
 
   release(error?: Error | boolean): void {

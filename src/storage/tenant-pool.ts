@@ -7,7 +7,7 @@ import {
   quoteIdentifier,
 } from "./pool.ts";
 import { InvalidTenantError, tenantIdPattern, type TenantPool } from "./tenant.ts";
-import { type Begun, begin, runAlone } from "./transaction.ts";
+import { type Begun, begin, runAlone, runTogether } from "./transaction.ts";
 
 /** A claim on a run: what is written under an older epoch than the run's, or while the run is not running, is refused. */
 export interface RunClaim {
@@ -66,10 +66,16 @@ export interface TenantDatabase {
   readonly role: TenantPool["role"] | (() => Promise<TenantPool["role"]>);
 }
 
+/** A pool that sends statements of one transaction together. */
+export interface TransactionPool extends DatabasePool {
+  /** Runs statements in one transaction. @throws what the first that failed has failed with */
+  queryTogether(statements: readonly QueryConfig[]): Promise<readonly QueryResult[]>;
+}
+
 /** A pool whose statements read and write rows of one tenant alone. */
 export interface ThreadPool extends DatabasePool {
   /** Returns the pool for what a thread's run writes: fenced while the thread is. */
-  forThread(threadId: string): DatabasePool;
+  forThread(threadId: string): TransactionPool;
   /** The claim under which a thread is written now, the same object as long as it holds; undefined without one. */
   claimOf(threadId: string): object | undefined;
 }
@@ -91,7 +97,7 @@ export function tenantPool(
   if (!tenantIdPattern.test(tenantId)) throw new InvalidTenantError(tenantId);
   const pool = new ScopedPool(database, tenantId, undefined);
   return Object.assign(pool, {
-    forThread(threadId: string): DatabasePool {
+    forThread(threadId: string): TransactionPool {
       const fence = fences?.of(threadId);
       return fence === undefined ? pool : new ScopedPool(database, tenantId, fence);
     },
@@ -99,7 +105,7 @@ export function tenantPool(
   });
 }
 
-class ScopedPool implements DatabasePool {
+class ScopedPool implements TransactionPool {
   declare readonly heldLocks?: Set<string>;
 
   constructor(
@@ -125,6 +131,15 @@ class ScopedPool implements DatabasePool {
     const client = await this.connect();
     try {
       return await client.query<Row>(query, values);
+    } finally {
+      client.release();
+    }
+  }
+
+  async queryTogether(statements: readonly QueryConfig[]): Promise<readonly QueryResult[]> {
+    const client = await this.connect();
+    try {
+      return await client.queryTogether(statements);
     } finally {
       client.release();
     }
@@ -162,8 +177,18 @@ class ScopedClient implements DatabaseClient {
   ): Promise<QueryResult<Row>> {
     if (this.#released)
       throw new DatabaseClosedError("The client was released: take another from the pool.");
+    return this.#inTurn(() => this.#run<Row>(query, values));
+  }
+
+  /** Outside of a transaction. */
+  queryTogether(statements: readonly QueryConfig[]): Promise<readonly QueryResult[]> {
+    const transaction = { text: this.#beginText("begin"), shown: this.#shown };
+    return this.#inTurn(() => runTogether(this.client, transaction, statements));
+  }
+
+  #inTurn<Result>(run: () => Promise<Result>): Promise<Result> {
     this.#waiting += 1;
-    const result = this.#last.then(() => this.#run<Row>(query, values));
+    const result = this.#last.then(run);
     this.#last = result.catch(() => undefined).then(() => (this.#waiting -= 1));
     return result;
   }

@@ -23,6 +23,11 @@ export interface ThreadLockOptions {
   schema?: string;
   /** The thread's tenant: threads of one id of two tenants are two threads. Default: that of a single tenant. */
   tenantId?: string;
+  /**
+   * Whether others who say so may hold it at the same time, as claims of one run that a fence keeps apart: that of a frozen
+   * process, which keeps its session, and the one after it. Default false: for this caller alone.
+   */
+  isShared?: boolean;
 }
 
 /**
@@ -49,11 +54,11 @@ export async function lockThread(
   options: ThreadLockOptions = {},
 ): Promise<HeldLock> {
   const { pool } = database;
-  const { schema = "public", tenantId = defaultTenant } = options;
+  const { schema = "public", tenantId = defaultTenant, isShared = false } = options;
   const key = lockKey([tenantId, schema, threadId]);
   const lock = pool.heldLocks
     ? tryLocalLock(pool.heldLocks, key)
-    : await tryAdvisoryLock(pool, key);
+    : await tryAdvisoryLock(pool, key, isShared);
   if (!lock) throw new ThreadLockedError(threadId);
   return lock;
 }
@@ -89,6 +94,9 @@ export interface HeldLock {
   release(): Promise<void>;
 }
 
+/** The end of the names of the server's functions. */
+type LockMode = "" | "_shared";
+
 /** What the server says of a lock, and its time when it was asked. */
 interface Answer {
   readonly done: boolean;
@@ -108,7 +116,11 @@ function isPooled(pool: DatabasePool, client: DatabaseClient): Promise<boolean> 
 }
 
 /** Takes the advisory lock `key`, or returns undefined if it is taken, even by a user of the same pool. */
-async function tryAdvisoryLock(pool: DatabasePool, key: string): Promise<HeldLock | undefined> {
+async function tryAdvisoryLock(
+  pool: DatabasePool,
+  key: string,
+  isShared: boolean,
+): Promise<HeldLock | undefined> {
   let session = sessions.get(pool);
   if (!session) {
     const made = new LockSession(pool, () => {
@@ -116,7 +128,7 @@ async function tryAdvisoryLock(pool: DatabasePool, key: string): Promise<HeldLoc
     });
     sessions.set(pool, (session = made));
   }
-  return session.tryLock(key);
+  return session.tryLock(key, isShared ? "_shared" : "");
 }
 
 /**
@@ -137,13 +149,13 @@ class LockSession {
     this.#client.catch(() => undefined); // Each that waits for it hears of it.
   }
 
-  async tryLock(key: string): Promise<HeldLock | undefined> {
+  async tryLock(key: string, mode: LockMode): Promise<HeldLock | undefined> {
     if (this.#held.has(key)) return undefined;
     const lost = new AbortController();
     this.#held.set(key, lost);
     let answer: Answer | undefined;
     try {
-      answer = await this.#ask("pg_try_advisory_lock", key);
+      answer = await this.#ask(`pg_try_advisory_lock${mode}`, key);
     } finally {
       if (answer?.done !== true) await this.#leave(key);
     }
@@ -152,7 +164,7 @@ class LockSession {
     return {
       signal: lost.signal,
       takenAt: answer.at,
-      release: () => (released ??= this.#unlock(key)),
+      release: () => (released ??= this.#unlock(key, mode)),
     };
   }
 
@@ -174,7 +186,10 @@ class LockSession {
   }
 
   /** One question after the other: node-postgres is about to stop queueing them. */
-  #ask(name: "pg_try_advisory_lock" | "pg_advisory_unlock", key: string): Promise<Answer> {
+  #ask(
+    name: `pg_${"try_advisory_lock" | "advisory_unlock"}${LockMode}`,
+    key: string,
+  ): Promise<Answer> {
     const answer = this.#last.then(async () => {
       const client = await this.#client;
       const { rows } = await client.query<Answer>(`select ${name}($1) as done, now()::text as at`, [
@@ -186,10 +201,10 @@ class LockSession {
     return answer;
   }
 
-  async #unlock(key: string): Promise<void> {
+  async #unlock(key: string, mode: LockMode): Promise<void> {
     if (this.#ended) return;
     try {
-      await this.#ask("pg_advisory_unlock", key);
+      await this.#ask(`pg_advisory_unlock${mode}`, key);
     } catch (error) {
       // With the session all its locks go, this one too.
       return this.#lose(await this.#client, error);

@@ -52,43 +52,63 @@ export interface BeginText {
  */
 export async function runAlone<Row>(
   client: DatabaseClient,
-  { text, shown = (failure) => failure }: BeginText,
+  beginText: BeginText,
   statement: QueryConfig,
 ): Promise<QueryResult<Row>> {
-  if (client.pipelines !== true) return runInTurn<Row>(client, { text, shown }, statement);
-  const [begun, ran, ended] = await Promise.allSettled([
-    client.query(text),
-    client.query<Row>(statement),
-    client.query("commit"),
-  ]);
-  if (begun.status === "rejected") throw shown(begun.reason);
-  if (ran.status === "rejected") {
+  const [result] = await runTogether<Row>(client, beginText, [statement]);
+  return result!;
+}
+
+/**
+ * Runs statements in a transaction of their own, as {@link runAlone} runs one.
+ *
+ * @throws TransactionFailedError; what the begin or the first statement that failed has failed with
+ */
+export async function runTogether<Row>(
+  client: DatabaseClient,
+  { text, shown = (failure) => failure }: BeginText,
+  statements: readonly QueryConfig[],
+): Promise<QueryResult<Row>[]> {
+  if (client.pipelines !== true) return runInTurn<Row>(client, { text, shown }, statements);
+  const begun = client.query(text);
+  const ran = statements.map((statement) => client.query<Row>(statement));
+  const ended = client.query("commit");
+  await Promise.allSettled([begun, ...ran, ended]);
+  await begun.catch((failure: unknown) => {
+    throw shown(failure);
+  });
+  let results: QueryResult<Row>[];
+  try {
+    results = await Promise.all(ran);
+  } catch (error) {
     // Nothing was executed, and names are not sent any more.
-    if (ran.reason instanceof PreparedStatementError)
-      return runInTurn<Row>(client, { text, shown }, statement);
-    throw ran.reason;
+    if (error instanceof PreparedStatementError)
+      return runInTurn<Row>(client, { text, shown }, statements);
+    throw error;
   }
-  if (ended.status === "rejected") {
+  try {
+    if ((await ended).command === "ROLLBACK") throw new TransactionFailedError();
+  } catch (error) {
     // Its answer shows that the session is idle, which an error does not.
     await client.query("rollback").catch(() => undefined);
-    throw ended.reason;
+    throw error;
   }
-  if (ended.value.command === "ROLLBACK") throw new TransactionFailedError();
-  return ran.value;
+  return results;
 }
 
 async function runInTurn<Row>(
   client: DatabaseClient,
   { text, shown }: Required<BeginText>,
-  statement: QueryConfig,
-): Promise<QueryResult<Row>> {
+  statements: readonly QueryConfig[],
+): Promise<QueryResult<Row>[]> {
   try {
     await client.query(text).catch((failure: unknown) => {
       throw shown(failure);
     });
-    const result = await client.query<Row>(statement);
+    const results: QueryResult<Row>[] = [];
+    for (const statement of statements) results.push(await client.query<Row>(statement));
     await client.query("commit");
-    return result;
+    return results;
   } catch (error) {
     await client.query("rollback").catch(() => undefined);
     throw error;

@@ -212,7 +212,7 @@ export function saverConcurrency(database: TestDatabase): void {
           const added = [...messagesOf(`${round} ${turn}`), { zero: -0, none: undefined, turn }];
           const messages = [
             () => [...read, ...added],
-            () => read.with(place, added[0]),
+            () => (read.length === 0 ? added : read.with(place, added[0])),
             () => [...read.slice(place), ...added],
             () => [...read.slice(0, place), ...read.slice(place + 1)],
             () => [...structuredClone(added), ...read],

@@ -23,6 +23,31 @@ export function threadLockContract(database: TestDatabase): void {
       expect(lock.signal.aborted).toBe(false);
     });
 
+    test("keeps out those who would share it while it is not shared, and the other way round", async () => {
+      const other = await database.open();
+      for (const isShared of [true, false]) {
+        const lock = await lockThread(database.shared, "a", { isShared });
+        await expect(lockThread(other, "a", { isShared: !isShared })).rejects.toThrow(
+          ThreadLockedError,
+        );
+        await lock.release();
+      }
+    });
+
+    // An embedded database is open in one process: no other one can be frozen.
+    test.skipIf(database.kind === "pglite")(
+      "is held by several claims of a run at once",
+      async () => {
+        const other = await database.open();
+        const frozen = await lockThread(database.shared, "a", { isShared: true });
+        const claimed = await lockThread(other, "a", { isShared: true });
+        await frozen.release();
+        await expect(lockThread(database.shared, "a")).rejects.toThrow(ThreadLockedError);
+        await claimed.release();
+        await (await lockThread(database.shared, "a")).release();
+      },
+    );
+
     test("is given back once: a second release leaves the next holder alone", async () => {
       const first = await lockThread(database.shared, "a");
       await Promise.all([first.release(), first.release()]);

@@ -183,6 +183,23 @@ export function transactionsContract({ name, database, open, pipelines }: Transa
       expect(await written("four", "twice")).toHaveLength(1);
     });
 
+    test("write several statements together, or none of them", async () => {
+      const pid = await session();
+      const threads = scoped(true);
+      const results = await threads.queryTogether([note("first"), note("second")]);
+      expect(results.map(({ rows }) => rows)).toEqual([[{ text: "first" }], [{ text: "second" }]]);
+      const failing = { text: "select 1 / $1::int", values: [0] };
+      const broken = threads.queryTogether([note("third"), failing, note("fourth")]);
+      await expect(broken).rejects.toMatchObject({ code: "22012" });
+      // Known at the commit alone.
+      const twice = threads.queryTogether([note("fifth"), note("first")]);
+      await expect(twice).rejects.toMatchObject({ code: "23505" });
+      await expect(scoped(false).queryTogether([note("sixth")])).rejects.toThrow(LeaseLostError);
+      expect(await session()).toBe(pid);
+      const texts = ["first", "second", "third", "fourth", "fifth", "sixth"];
+      expect((await written(...texts)).map(({ text }) => text)).toEqual(["first", "second"]);
+    });
+
     test("refuse what comes under a lost claim, in transactions of every kind", async () => {
       await scoped(true).query(insert, ["claimed"]);
       const pid = await session();

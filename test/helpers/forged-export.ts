@@ -2,7 +2,7 @@ import { canonicalHash } from "../../src/values/json.ts";
 import { checkpointHash, hashTree, writesHash } from "../../checkpointers/integrity.ts";
 import { elementHash } from "../../checkpointers/elements/store-value.ts";
 import { fromReadable, type ReadableBytes } from "../../checkpointers/threads/transfer/format.ts";
-import { toWriteSets } from "../../checkpointers/pending-writes.ts";
+import { toWriteSets } from "../../checkpointers/writing/pending-writes.ts";
 import { sealed } from "./thread-transfer.ts";
 
 /** Lines of an export are hostile here: anything may stand anywhere. */

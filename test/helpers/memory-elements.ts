@@ -5,7 +5,7 @@ import {
   segmentsOf,
   type StoredValue,
   toStoredValue,
-} from "../../checkpointers/elements/stored-value.ts";
+} from "../../checkpointers/elements/store-value.ts";
 import { loadValue, type LoadPort } from "../../checkpointers/elements/load-value.ts";
 import type { EncodedUnit, LogTail } from "../../checkpointers/elements/sequence.ts";
 import { keepData, type DataSerializer } from "../../checkpointers/elements/revive.ts";

@@ -5,6 +5,8 @@ import { useChildren } from "./child-process.ts";
 import type { TestDatabase } from "./databases.ts";
 import { tempFolder } from "./temp-folder.ts";
 
+const program = "test/server/langgraph/programs/serve.ts";
+
 export type ServerProcess = Awaited<ReturnType<ReturnType<typeof useServerProcesses>["start"]>>;
 
 /** Servers of one database, each in a process of its own. They end after each test. */
@@ -15,10 +17,27 @@ export function useServerProcesses(database: TestDatabase) {
   return {
     /** What tools have written: `began` or `ended`, the id of the call, and to whom. */
     letters: () => readFileSync(log, "utf8").split("\n").filter(Boolean),
+    /** Lets the calls of `hold` end that have the argument. */
+    release: (to: string) => writeFileSync(`${log}.${to}`, ""),
+    /** Starts a process that only takes runs. */
+    async startWorker(settings: { readonly labels?: readonly string[] } = {}) {
+      const { url } = database.options;
+      const given = { databaseUrl: url, log, isWorker: true, ...settings };
+      const child = spawn(program, JSON.stringify(given));
+      return {
+        name: await child.nextLine(),
+        /** The state in which the next run ends there. */
+        nextEnd: () => child.nextLine(),
+        freeze: () => process.kill(child.pid, "SIGSTOP"),
+        thaw: () => process.kill(child.pid, "SIGCONT"),
+        kill: () => child.kill(),
+        stop: () => child.stop(),
+      };
+    },
     async start(settings: { readonly concurrency?: number } = {}) {
       const { url } = database.options;
       const given = { databaseUrl: url, log, ...settings };
-      const child = spawn("test/server/langgraph/programs/serve.ts", JSON.stringify(given));
+      const child = spawn(program, JSON.stringify(given));
       const port = Number(await child.nextLine());
       const apiUrl = `http://127.0.0.1:${port}`;
       return {

@@ -22,7 +22,7 @@ export interface Shape {
 
 /** The most that a change may leave the tree with. */
 export const shapeLimits = {
-  modules: 780,
+  modules: 795,
   medianLines: [120, 180],
   lines: 400,
   folder: 18,
@@ -40,7 +40,7 @@ const flows = [
   },
   {
     name: "a put of a checkpoint",
-    from: ["checkpointers/checkpoint-writer.ts"],
+    from: ["checkpointers/writing/checkpoint-writer.ts"],
     within: ["checkpointers/"],
     most: 19,
   },

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
-import { LogIds } from "../../checkpointers/log-positions.ts";
+import { LogIds } from "../../checkpointers/writing/log-positions.ts";
 import { PostgresCheckpointer } from "../../checkpointers/postgres.ts";
 import { exportThread } from "../../checkpointers/threads/transfer/export-thread.ts";
 import {

@@ -109,6 +109,7 @@ describe("an agent", () => {
         { calls: [{ name: "far_get-sum", args: { a: 2, b: 3 } }] },
         { calls: [{ name: "far_echo", args: { message: "hi" } }] },
         "Done.",
+        "Done too.",
       ],
     });
     const tool = (name: string, more: object = {}) => ({
@@ -141,6 +142,17 @@ describe("an agent", () => {
     // One for each call of `execute`'s tools, and one for both tools of the agent.
     const connected = runtime.servers?.status().filter(({ state }) => state === "connected");
     expect(connected).toHaveLength(3);
+    const second = await create(api, "/v1/agents", { name: "near", tools: [sum] });
+    await api.send("PUT", `/v1/agents/${second}/tools/${echoing}`, {
+      body: { config_overrides: { permissions: [] } },
+    });
+    await api.run(second, { message: "Hi" });
+    expect(toolsAsked(api, 3)).toEqual(["far_echo", "far_get-sum"]);
+    // Agents of a tenant share a server in a process; tenants share none.
+    expect(runtime.servers?.status()).toHaveLength(3);
+    const { tenantId: other } = await api.newKey(["*"]);
+    const theirs = await api.base.runtimes.use(other, async (one) => one.runtime.servers);
+    expect(theirs?.status()).toEqual([]);
   });
 
   it("is compiled once while its rows are the same", async () => {

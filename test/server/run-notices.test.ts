@@ -3,7 +3,7 @@ import pg from "pg";
 import { describe, expect, it, vi } from "vitest";
 import { systemClock } from "../../src/clock.ts";
 import { useDatabase } from "../helpers/databases.ts";
-import { type RunServer, useRunServers } from "../helpers/run-server.ts";
+import { gate, type RunServer, useRunServers } from "../helpers/run-server.ts";
 
 const database = useDatabase("postgres");
 const start = useRunServers(database);
@@ -16,10 +16,11 @@ const clock = {
     ms >= 250 && ms <= 4_000 ? () => {} : systemClock.after(ms, run, options),
 };
 
+const isCarried = ({ base }: RunServer) => base.signals.isCarried;
+
 async function startPair(script: Parameters<typeof start>[0]) {
   const worker = await start(script, { clock });
   const front = await start([], { clock, concurrency: 0 });
-  const isCarried = ({ base }: RunServer) => base.signals.isCarried;
   await expect.poll(() => [worker, front].every(isCarried)).toBe(true);
   return { front, worker, runs: await front.agent({ name: "plain" }) };
 }
@@ -33,6 +34,63 @@ describe.skipIf(!database.available)("servers of one Postgres, without polling",
     });
     expect(status).toBe(200);
     expect(JSON.stringify(json)).toContain("Hello.");
+  });
+
+  it("take a run for which another has no room", async () => {
+    const busy = gate();
+    const answers = async () => {
+      await busy.wait();
+      return new AIMessage("Late.");
+    };
+    const full = await start([answers], { clock, concurrency: 1 });
+    const idle = await start(["Hello.", "Hello."], { clock });
+    await expect.poll(() => [full, idle].every(isCarried)).toBe(true);
+    const runs = await full.agent({ name: "plain" });
+    const body = { input: { message: "Hi" } };
+    await full.post(runs, body);
+    await busy.arrived;
+    const { json } = await full.post(runs, body);
+    const path = `${runs}/${String(json["run_id"])}`;
+    const events = await (await full.stream(`${path}/events`)).rest();
+    expect(events.at(-1)).toMatchObject({ event: "done", data: { status: "complete" } });
+    expect(idle.model.requests).toHaveLength(1);
+    // A next turn is queued without `add`.
+    const turn = full.post(`${path}/turns`, body);
+    await expect.poll(() => idle.model.requests.length).toBe(2);
+    busy.open();
+    await turn;
+  });
+
+  it("continue a run that another hands over as it stops", async () => {
+    const busy = gate();
+    const answers = async () => {
+      await busy.wait();
+      return new AIMessage("Hello.");
+    };
+    const first = await start([answers], { clock });
+    const runs = await first.agent({ name: "plain" });
+    const { json } = await first.post(runs, { input: { message: "Hi" } });
+    await busy.arrived;
+    const second = await start([], { clock });
+    await expect.poll(() => [first, second].every(isCarried)).toBe(true);
+    const stopped = first.server.close(60_000);
+    busy.open();
+    await stopped;
+    const { platform } = second.server;
+    const stateOf = async () =>
+      (await platform.runs.get(first.tenantId, String(json["run_id"]))).state;
+    await expect.poll(stateOf).toBe("complete");
+  });
+
+  it("take a run whose labels another does not have", async () => {
+    const plain = await start([], { clock });
+    const gpu = await start(["Hello."], { clock, labels: ["gpu"] });
+    await expect.poll(() => [plain, gpu].every(isCarried)).toBe(true);
+    const execution_config = { worker_labels: ["gpu"] };
+    const runs = await plain.agent({ name: "plain", execution_config });
+    const { json } = await plain.post(runs, { input: { message: "Hi" } });
+    const stream = await plain.stream(`${runs}/${String(json["run_id"])}/events`);
+    expect((await stream.rest()).at(-1)).toMatchObject({ data: { status: "complete" } });
   });
 
   it("stream a run of another to its end", async () => {
@@ -92,10 +150,14 @@ describe.skipIf(!database.available)("servers of one Postgres, without polling",
       texts.some((text) => text.startsWith("listen ")),
     );
     expect(notices).toHaveLength(2);
+    const lock = "select pg_advisory_lock($1::bigint)";
     for (const [listen, ...rest] of notices) {
       expect(listen).toMatch(/^listen "/);
-      expect(new Set(rest)).toEqual(new Set(["select pg_notify($1, $2)"]));
+      // The lock by which others see that a worker lives is taken once.
+      const sent = rest[0] === lock ? rest.slice(1) : rest;
+      expect(new Set(sent)).toEqual(new Set(["select pg_notify($1, $2)"]));
     }
+    expect(notices.flat().filter((text) => text === lock)).toHaveLength(1);
     const others = [...asked.values()].filter((texts) => !notices.includes(texts));
     const notifying = others.flat().filter((text) => /pg_notify|^\s*notify/i.test(text));
     // The check of each process that a notice of another session arrives.

@@ -1,8 +1,8 @@
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import type { StoredBody } from "../../checkpoint-body.ts";
-import { countsDeltas } from "../../listing.ts";
+import { countsDeltas } from "../../checkpoint-body.ts";
 import { DamagedValue } from "../../elements/load-value.ts";
-import type { StoredValue } from "../../elements/stored-value.ts";
+import type { StoredValue } from "../../elements/store-value.ts";
 import { checkpointHash, type HashedCheckpoint, hashTree, type HashTree } from "../../integrity.ts";
 import { writeSetName, type WriteSetName } from "../../checkpoint-cache.ts";
 import { readSegments } from "../../rows.ts";

@@ -6,7 +6,7 @@ import { DamagedValue } from "../../elements/load-value.ts";
 import { elementHash } from "../../elements/store-value.ts";
 import { CorruptCheckpointError, NoCheckpointError } from "../../errors.ts";
 import { checkDefinition, writesHash } from "../../integrity.ts";
-import { unpackWrites } from "../../pending-writes.ts";
+import { unpackWrites } from "../../writing/pending-writes.ts";
 import type { SealedTables } from "../../tables.ts";
 import { CheckedThread } from "./checked-thread.ts";
 import {

@@ -5,7 +5,7 @@ import { DamagedValue } from "../../elements/load-value.ts";
 import type { DataSerializer } from "../../elements/revive.ts";
 import { elementHash } from "../../elements/store-value.ts";
 import { checkpointHash, sealContext, writesHash } from "../../integrity.ts";
-import { toWriteSets } from "../../pending-writes.ts";
+import { toWriteSets } from "../../writing/pending-writes.ts";
 import { REPLACE_DEFINITION } from "../../queries.ts";
 import { CheckedThread } from "./checked-thread.ts";
 import {

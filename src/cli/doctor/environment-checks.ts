@@ -75,17 +75,20 @@ async function checkNotices({ openNotices }: Database): Promise<Finding> {
   });
   await notices?.close();
   if (error === null)
-    return ok(about, "They arrive: streams follow runs of other processes at once.");
+    return ok(
+      about,
+      "They arrive: streams follow runs of other processes at once, and a worker that dies is seen.",
+    );
   if (error instanceof NoticesKeptBackError) {
     return warning(
       about,
-      "A pooler by transaction keeps them back: servers look for events of other processes every 250 ms.",
+      "A pooler by transaction keeps them back: servers look for events of other processes every 250 ms, and runs of a worker that dies wait for the end of their lease (15 s).",
       listenFix,
     );
   }
   return warning(
     about,
-    "They do not arrive: servers look for events of other processes every 250 ms.",
+    "They do not arrive: servers look for events of other processes every 250 ms, and runs of a worker that dies wait for the end of their lease (15 s).",
     listenFix,
   );
 }

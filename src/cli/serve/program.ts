@@ -26,7 +26,7 @@ export function addServeCommand(
     .description("Serve the HTTP API: agents, runs and threads of many tenants.")
     .addHelpText(
       "after",
-      "\nEach option may also stand in the file of --config, or in the environment: STRATAGRAPH_HOST, STRATAGRAPH_PORT (or PORT), STRATAGRAPH_DEV, STRATAGRAPH_AGENTS, STRATAGRAPH_TENANT, DATABASE_URL, STRATAGRAPH_DATABASE_CONNECTIONS, STRATAGRAPH_CONCURRENCY, STRATAGRAPH_MODEL, STRATAGRAPH_HTTP_ALLOW, STRATAGRAPH_SHUTDOWN_SECONDS, STRATAGRAPH_CORS, STRATAGRAPH_LOG_LEVEL. Options come before the environment, and that before the file.",
+      "\nEach option may also stand in the file of --config, or in the environment: STRATAGRAPH_HOST, STRATAGRAPH_PORT (or PORT), STRATAGRAPH_DEV, STRATAGRAPH_AGENTS, STRATAGRAPH_TENANT, DATABASE_URL, STRATAGRAPH_DATABASE_CONNECTIONS, STRATAGRAPH_CONCURRENCY, STRATAGRAPH_KINDS, STRATAGRAPH_LABELS, STRATAGRAPH_MODEL, STRATAGRAPH_HTTP_ALLOW, STRATAGRAPH_SHUTDOWN_SECONDS, STRATAGRAPH_CORS, STRATAGRAPH_LOG_LEVEL. Options come before the environment, and that before the file.",
     )
     .option(
       "--config <file>",

@@ -1,6 +1,5 @@
 import { watch } from "node:fs";
 import { resolve } from "node:path";
-import pino from "pino";
 import { createServer, type PlatformServer, type ServerOptions } from "../../create-server.ts";
 import { errorMessage } from "../../errors.ts";
 import type { CliIo, StopReason } from "../io.ts";
@@ -9,10 +8,9 @@ import { printLines } from "../output.ts";
 import { exitCodes } from "../report-error.ts";
 import { plainText } from "../view/terminal.ts";
 import { readAgentFolder, storeFolderAgents } from "./agent-folder.ts";
+import { createLogger, engineOptions, usualShutdownSeconds } from "./engine-options.ts";
 import { readServeConfig, type ServeConfig, type ServeFlags } from "./serve-config.ts";
 
-/** Seconds for requests and runs under way when the server is stopped. */
-const usualShutdownSeconds = 10;
 /** Milliseconds without a further change after which a folder is read again. */
 const quietMs = 200;
 
@@ -30,10 +28,7 @@ export async function serveCommand(flags: ServeFlags, io: CliIo): Promise<number
       ? undefined
       : await existingFolder(resolve(io.cwd, config.agents), config.agents);
   const definitions = folder === undefined ? [] : await readAgentFolder(folder);
-  const logger = pino(
-    { level: config.log_level ?? "info", base: null },
-    { write: (line: string) => io.stderr.write(line) },
-  );
+  const logger = createLogger(config, io);
   const server = await createServer(serverOptions(config, { io, logger }));
   let release = () => {};
   const stopped = new Promise<StopReason>((stop) => {
@@ -102,23 +97,11 @@ function serverOptions(
       ? rate
       : { perMinute: rate.per_minute, ...(rate.burst !== undefined && { burst: rate.burst }) };
   return {
-    databaseUrl: config.database_url,
-    listenUrl: config.listen_url,
-    preparedStatements: config.prepared_statements,
-    maxConnections: config.database_connections,
-    concurrency: config.concurrency,
-    runtime: {
-      ...(config.model !== undefined && { defaultModel: config.model }),
-      ...(config.http_allow !== undefined && { httpAllow: config.http_allow }),
-    },
-    folder: resolve(io.cwd, ".stratagraph"),
-    development: config.dev ?? false,
+    ...engineOptions(config, { io, logger }),
     developmentTenant: config.tenant,
     corsOrigins: config.cors,
     trustedProxies: config.trusted_proxies,
     metricsFor: config.metrics_for,
-    logger,
-    env: io.env,
     allow: config.allow && {
       stdioServers: allow.stdio_servers,
       mcpHosts: allow.mcp_hosts,

@@ -4,7 +4,9 @@ import { z } from "zod";
 import { schemaProblems } from "../../definition/check/schema-problems.ts";
 import { type DefinitionProblem, problemsMessage } from "../../definition/check/problems.ts";
 import { readDocument } from "../../definition/load/read-document.ts";
+import { workerLabel } from "../../definition/schema/agent.ts";
 import { StratagraphError } from "../../errors.ts";
+import { runKinds } from "../../storage/platform/runs/run-rows.ts";
 import { type CliIo, UsageError } from "../io.ts";
 
 const rate = z.strictObject({
@@ -13,7 +15,7 @@ const rate = z.strictObject({
 });
 const milliseconds = z.int().min(1).max(86_400_000);
 
-/** The settings of `stratagraph serve`, as its file has them. */
+/** The settings of `stratagraph serve` and `stratagraph worker`, as their file has them. */
 export const serveConfigSchema = z.strictObject({
   host: z.string().min(1).max(255).optional(),
   port: z.int().min(0).max(65_535).optional(),
@@ -25,6 +27,8 @@ export const serveConfigSchema = z.strictObject({
   prepared_statements: z.boolean().optional(),
   database_connections: z.int().min(1).max(1000).optional(),
   concurrency: z.int().min(0).max(1000).optional(),
+  kinds: z.array(z.enum(runKinds)).min(1).max(runKinds.length).optional(),
+  labels: z.array(workerLabel).max(64).optional(),
   model: z.string().min(1).max(200).optional(),
   http_allow: z.array(z.string().min(1).max(300)).max(1000).optional(),
   shutdown_seconds: z.number().min(0).max(3600).optional(),
@@ -57,7 +61,7 @@ export const serveConfigSchema = z.strictObject({
 });
 export type ServeConfig = z.output<typeof serveConfigSchema>;
 
-/** The options of the command, as commander gives them. */
+/** The options of the commands, as commander gives them. */
 export interface ServeFlags {
   readonly config?: string;
   readonly host?: string;
@@ -68,6 +72,8 @@ export interface ServeFlags {
   readonly databaseUrl?: string;
   readonly databaseConnections?: number;
   readonly concurrency?: number;
+  readonly kinds?: readonly string[];
+  readonly labels?: readonly string[];
   readonly model?: string;
   readonly httpAllow?: readonly string[];
   readonly shutdownSeconds?: number;
@@ -125,6 +131,8 @@ export const environmentNames: Readonly<Record<string, string>> = {
   prepared_statements: "STRATAGRAPH_PREPARED_STATEMENTS",
   database_connections: "STRATAGRAPH_DATABASE_CONNECTIONS",
   concurrency: "STRATAGRAPH_CONCURRENCY",
+  kinds: "STRATAGRAPH_KINDS",
+  labels: "STRATAGRAPH_LABELS",
   model: "STRATAGRAPH_MODEL",
   http_allow: "STRATAGRAPH_HTTP_ALLOW",
   shutdown_seconds: "STRATAGRAPH_SHUTDOWN_SECONDS",
@@ -141,12 +149,13 @@ function environmentSettings(env: CliIo["env"]): Record<string, unknown> {
   return settings;
 }
 
+const lists = new Set(["cors", "http_allow", "kinds", "labels"]);
 const numbers = new Set(["port", "database_connections", "concurrency", "shutdown_seconds"]);
 
 /** What is not of the right form stays text, which the schema refuses. */
 function fromText(key: string, text: string): unknown {
   if (numbers.has(key)) return /^\d{1,5}$/.test(text) ? Number(text) : text;
-  if (key === "cors" || key === "http_allow") {
+  if (lists.has(key)) {
     const parts = text.split(",").map((part) => part.trim());
     return parts.filter((part) => part !== "");
   }

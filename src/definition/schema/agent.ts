@@ -107,6 +107,14 @@ export const llmConfigSchema = z.strictObject({
     .optional(),
 });
 
+/** A label of a worker, which agents may ask for. */
+export const workerLabel = z
+  .string()
+  .regex(
+    /^[a-z][a-z0-9_-]{0,62}$/,
+    "expected 1 to 63 lower-case letters, digits, - and _, beginning with a letter",
+  );
+
 const executionConfigSchema = z.strictObject({
   mode: z.enum(["fast", "deep"]).default("fast"),
   execution_scope: z.enum(["turn", "thread"]).default("turn").describe("How long tier 1 lives."),
@@ -129,6 +137,11 @@ const executionConfigSchema = z.strictObject({
     .describe(
       "When a turn is kept: at its end and when it waits; after every step; or as each run says.",
     ),
+  worker_labels: z
+    .array(workerLabel)
+    .max(8)
+    .describe("Labels that a worker must have, all of them, to take runs over HTTP. Default: none.")
+    .optional(),
 });
 
 const serverEntries = [

@@ -1,7 +1,7 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { Command, GraphDrained } from "@langchain/langgraph";
 import type { CheckpointTuple } from "@langchain/langgraph-checkpoint";
-import type { AgentGraph } from "../../compile/agent-graph.ts";
+import type { AgentGraph, Durability } from "../../compile/agent-graph.ts";
 import type { CompileServices } from "../../compile/compile-agent.ts";
 import { AnswerError } from "../../compile/errors.ts";
 import { refuseForeign } from "../../compile/guards/threads.ts";
@@ -112,7 +112,7 @@ interface GraphStart extends GraphExecution {
   /** Whether the newest checkpoint was written by an earlier claim of the run. */
   readonly hasBegun: boolean;
   readonly start: RunnableConfig;
-  readonly durability: string;
+  readonly durability: Durability;
 }
 
 async function execute(run: Run, of: GraphStart): Promise<void> {
@@ -133,7 +133,7 @@ async function stream(run: Run, of: GraphStart, input: unknown): Promise<void> {
   const { graph, log, held, agent } = of;
   const { cancelled, threadId, lockLost } = held;
   const signal = AbortSignal.any([of.signal, cancelled]);
-  const ends = { threadId, signal, lockLost };
+  const ends = { threadId, signal, lockLost, durability: of.durability };
   await withWriteFailureGuard(agent.services.checkpointer, ends, async (ending) => {
     const drain = of.durability === "exit" ? null : new DrainControl(of.drain);
     const options = { ...cancellable(of.start, ending), ...(drain && { control: drain }) };

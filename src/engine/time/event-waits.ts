@@ -24,7 +24,12 @@ export function resumptionWith(
   const answers = { [wait.id]: payload };
   if (run.kind === "graph") {
     const { checkpoint_id: _from, ...request } = run.request as unknown as GraphRequest;
-    return { isNewRun: true, request: { ...request, input: null, command: { resume: answers } } };
+    const { definition_id: definitionId } = request;
+    return {
+      isNewRun: true,
+      definitionId,
+      request: { ...request, input: null, command: { resume: answers } },
+    };
   }
   return { isNewRun: false, request: { ...sharedOf(run), answers } };
 }
@@ -37,7 +42,8 @@ export function resumptionOf(run: Pick<Run, "kind" | "request">): Resumption {
       checkpoint_id: _from,
       ...request
     } = run.request as unknown as GraphRequest;
-    return { isNewRun: true, request: { ...request, input: null } };
+    const { definition_id: definitionId } = request;
+    return { isNewRun: true, definitionId, request: { ...request, input: null } };
   }
   return { isNewRun: false, request: sharedOf(run) };
 }

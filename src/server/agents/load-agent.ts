@@ -10,8 +10,10 @@ import { RecentMap } from "../../values/recent-map.ts";
 import { joinServers, toolEntry, toRegistered } from "../tools/tool-entry.ts";
 import { type KnownNames, readStoredDefinition, type WrittenNames } from "./read-definition.ts";
 
-/** Definitions that stay in memory, and versions of agents. */
+/** Definitions that stay in memory with their compiled graphs, and versions of agents. */
 const maxDefinitions = 500;
+/** Characters of JSON of these definitions, and of these versions. */
+const maxCharacters = 33_554_432;
 /** Sets of agents that stay in memory for a runtime. */
 const maxRegistries = 50;
 /** The most agents that an agent reaches through its nodes. */
@@ -28,8 +30,8 @@ export interface AgentStores {
  * give the same objects, which are compiled once.
  */
 export class AgentLoader {
-  readonly #versions = new RecentMap<string, StoredAgent>(maxDefinitions);
-  readonly #definitions = new RecentMap<string, AgentDefinition>(maxDefinitions);
+  readonly #versions = new RecentMap<string, StoredAgent>(maxDefinitions, maxCharacters);
+  readonly #definitions = new RecentMap<string, AgentDefinition>(maxDefinitions, maxCharacters);
   readonly #services = new WeakMap<CompileServices, RecentMap<string, CompileServices>>();
 
   constructor(private readonly stores: AgentStores) {}
@@ -40,9 +42,7 @@ export class AgentLoader {
     { tenantId, definitionId }: { readonly tenantId: string; readonly definitionId: string },
   ): Promise<LoadedAgent> => {
     const key = `${tenantId} ${definitionId}`;
-    const root =
-      this.#versions.get(key) ?? (await this.stores.agents.getVersion(tenantId, definitionId));
-    this.#versions.set(key, root);
+    const root = this.#versions.get(key) ?? (await this.#version(tenantId, definitionId));
     const inside = await this.#agentsInside(tenantId, root);
     const tools = await this.#toolsOf(tenantId, [root, ...inside], services.tools);
     const { definition } = this.#assemble(tenantId, root, tools);
@@ -67,6 +67,13 @@ export class AgentLoader {
       ]),
       agents: new Set(agents.map(({ name }) => name)),
     };
+  }
+
+  async #version(tenantId: string, definitionId: string): Promise<StoredAgent> {
+    const version = await this.stores.agents.getVersion(tenantId, definitionId);
+    const { length } = JSON.stringify(version.definition);
+    this.#versions.set(`${tenantId} ${definitionId}`, version, length);
+    return version;
   }
 
   /** The active versions of the agents that nodes name, and that those name. Unknown names are left to the compiler. */
@@ -110,8 +117,10 @@ export class AgentLoader {
     const ids = used.map((one) => ("tool" in one ? [one.tool.id, one.overrides] : null));
     const key = JSON.stringify([tenantId, agent.id, ...ids]);
     const known = this.#definitions.get(key);
-    const definition = known ?? readStoredDefinition(withTools(agent.definition, used));
-    this.#definitions.set(key, definition);
+    if (known !== undefined) return { key, definition: known };
+    const document = withTools(agent.definition, used);
+    const definition = readStoredDefinition(document);
+    this.#definitions.set(key, definition, JSON.stringify(document).length);
     return { key, definition };
   }
 

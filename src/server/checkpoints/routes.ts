@@ -248,7 +248,7 @@ export function checkpointRoutes(base: ApiBase): readonly Route[] {
         const queued = await runtimes.use(tenantId, (of) =>
           queueReplay(base, of, { run, definitionId, body }),
         );
-        base.queue.wake();
+        base.queue.wake(queued);
         return {
           status: 202,
           body: { new_run_id: queued.id, thread_id: queued.threadId, status: queued.state },
@@ -301,7 +301,8 @@ async function queueReplay(
       metadata,
     });
     const request = { definition_id: definitionId, turn_id: turnId, ...options };
-    const given = { instanceId: instance.id, kind: "replay", request, metadata } as const;
+    const first = { instanceId: instance.id, definitionId, metadata };
+    const given = { ...first, kind: "replay", request } as const;
     return await platform.runs.create(tenantId, given);
   } catch (thrown) {
     await runtime.threads.delete(newThreadId);

@@ -84,10 +84,12 @@ export class GraphRuns {
     const others = isWaitedFor ? await this.#underWay(tenantId, threadId) : [];
     if (strategy === "rollback")
       for (const other of others) await this.cancel(principal, other, "rollback");
+    const request = requestOf(before);
     const next = {
       ...given,
       instanceId: instance.id,
-      request: requestOf(before),
+      definitionId: request.definition_id,
+      request,
       isExclusive: strategy === "reject",
     };
     const run = await queue

@@ -56,7 +56,8 @@ export class RunDesk {
       await this.checkThread(tenantId, { threadId, agentId: agent.agentId });
       await this.#refuseAwaiting(tenantId, threadId);
     }
-    const { model_override: model, user, priority, run_at: runAt } = body.config ?? {};
+    const { model_override: model, user, priority } = body.config ?? {};
+    const runAt = this.#runAt(body);
     const { id: instanceId } = await platform.instances.create(tenantId, {
       threadId,
       agent: agent.name,
@@ -64,6 +65,7 @@ export class RunDesk {
     });
     const first = {
       instanceId,
+      definitionId: agent.id,
       request: {
         definition_id: agent.id,
         turn_id: ids(),
@@ -158,7 +160,7 @@ export class RunDesk {
     };
     const { run, was } = await platform.runs.requestCancel(tenantId, id, { rollsBack, endOf });
     // A worker has to remove what an earlier one has written.
-    if (run.state === "queued") queue.wake();
+    if (run.state === "queued") queue.wake(run);
     if (isUnderWay(was) || awaiting.includes(was))
       await this.#record(tenantId, keyId, { action: "run.cancel", subject: id });
     executor.wakeWebhooks();
@@ -166,6 +168,20 @@ export class RunDesk {
     else if ((run.state === "cancelled" || run.state === "dead") && ownsTurn(run))
       await this.#endTurn(tenantId, run);
     signals.notify(id);
+    return run;
+  }
+
+  /**
+   * Puts a dead run back into the queue. Twice is once.
+   *
+   * @throws ConflictError for a run in another state, and once a later run of its thread has begun
+   */
+  async retry({ tenantId, keyId }: Principal, { id }: Pick<Run, "id">): Promise<Run> {
+    const { run, isRetried } = await this.base.platform.runs.retry(tenantId, id);
+    if (!isRetried) return run;
+    await this.#record(tenantId, keyId, { action: "run.retry", subject: id });
+    this.base.queue.wake(run);
+    this.base.signals.notify(id);
     return run;
   }
 
@@ -244,6 +260,12 @@ export class RunDesk {
     }
   }
 
+  #runAt({ config }: StartBody): string | null {
+    const seconds = config?.after_seconds;
+    if (seconds === undefined || seconds === null) return config?.run_at ?? null;
+    return new Date(this.base.clock.now().getTime() + seconds * 1_000).toISOString();
+  }
+
   /** The active version. @throws NotFoundError; InactiveAgentError for an agent that was deactivated */
   async #active(tenantId: string, agentId: string): Promise<StoredAgent> {
     const { agents } = this.base.platform;
@@ -315,7 +337,7 @@ export class RunDesk {
   ): Promise<Run> {
     const { run, ...given } = of;
     const queued = await this.base.platform.runs.requeue(tenantId, { runId: run.id, ...given });
-    this.base.queue.wake();
+    this.base.queue.wake(queued);
     this.base.signals.notify(run.id);
     return queued;
   }

@@ -99,7 +99,17 @@ export const startBody = z
         user: parameterText.nullish().describe("Whose memories the run reads and writes."),
         priority: z.int().min(-1_000).max(1_000).default(0).describe("Higher ones are first."),
         run_at: z.iso.datetime({ offset: true }).nullish().describe("Not executed before."),
+        after_seconds: z
+          .number()
+          .min(0)
+          .max(2_678_400)
+          .nullish()
+          .describe("Seconds before which it is not executed, instead of `run_at`."),
       })
+      .refine(
+        ({ run_at: at, after_seconds: after }) => (at ?? null) === null || (after ?? null) === null,
+        "expected either run_at or after_seconds",
+      )
       .optional(),
     metadata: runMetadata.optional(),
   })

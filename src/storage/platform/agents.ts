@@ -1,3 +1,4 @@
+import { isRecord } from "../../values/json.ts";
 import { sqlStateOf } from "../errors.ts";
 import { AgentSearches } from "./agent-search.ts";
 import type { Queryable } from "../pool.ts";
@@ -290,8 +291,8 @@ export class Agents {
   ): Promise<StoredAgent> {
     const { rows } = await client.query<AgentRow>(
       `insert into ${this.tables.schema}.agent_definition
-        (id, tenant_id, agent_id, name, version, definition, created_at, updated_at)
-      values ($1::uuid, $2::uuid, $3::uuid, $4, $5, $6::json, $7, $7) returning ${columns}`,
+        (id, tenant_id, agent_id, name, version, definition, created_at, updated_at, worker_labels)
+      values ($1::uuid, $2::uuid, $3::uuid, $4, $5, $6::json, $7, $7, $8::text[]) returning ${columns}`,
       [
         this.tables.ids(),
         of.tenantId,
@@ -300,10 +301,18 @@ export class Agents {
         of.version,
         of.definition,
         this.tables.clock.now(),
+        labelsOf(JSON.parse(of.definition)),
       ],
     );
     return toAgent(rows[0]!);
   }
+}
+
+/** The labels that workers need for runs of a definition, each once and in order. */
+function labelsOf(definition: unknown): readonly string[] {
+  const config: unknown = isRecord(definition) ? definition["execution_config"] : undefined;
+  const labels: unknown = isRecord(config) ? config["worker_labels"] : undefined;
+  return Array.isArray(labels) ? [...new Set(labels as string[])].toSorted() : [];
 }
 
 /** @throws InvalidValueError */

@@ -14,7 +14,7 @@ import {
 import { InvalidValueError, NotFoundError } from "./errors.ts";
 import type { PlatformTables, Principal } from "./platform.ts";
 
-/** What a key may allow. `*` is all of them. */
+/** What a key may allow. `*` is all of them but `operator`, which shows more than what is the tenant's. */
 export const scopes = [
   "agents:read",
   "agents:write",
@@ -32,6 +32,7 @@ export const scopes = [
   "webhooks:write",
   "secrets:write",
   "admin",
+  "operator",
   "*",
 ] as const;
 
@@ -39,7 +40,7 @@ export type Scope = (typeof scopes)[number];
 
 /** Whether a caller's key allows something. */
 export function hasScope({ scopes: held }: Pick<Principal, "scopes">, scope: Scope): boolean {
-  return held.includes(scope) || held.includes("*");
+  return held.includes(scope) || (held.includes("*") && scope !== "operator");
 }
 
 /** A key without its secret, which is not stored. */

@@ -4,6 +4,7 @@ import type { ThreadLock } from "../../compile/run/acquire-thread.ts";
 import type { Database } from "../database.ts";
 import { quoteIdentifier } from "../pool.ts";
 import { defaultTenant, openTenantPool, type TenantPool, withTenant } from "../tenant.ts";
+import type { ThreadFences } from "../tenant-pool.ts";
 import { lockThread } from "../thread-lock.ts";
 
 /** Milliseconds between two looks at the requests for the threads that a process runs. */
@@ -17,6 +18,8 @@ export interface CancelRequestOptions {
   readonly tenantId?: string | undefined;
   /** Schema of the tables. Default `stratagraph`. */
   readonly schema?: string;
+  /** The threads of claimed runs, whose lock a frozen process may hold as well. Default none. */
+  readonly fences?: Pick<ThreadFences, "of"> | undefined;
 }
 
 /** A thread that this process runs. */
@@ -61,6 +64,7 @@ export class CancelRequests {
     const lock = await lockThread(this.database, threadId, {
       schema: this.#schema,
       tenantId: this.#tenantId,
+      isShared: this.options.fences?.of(threadId) !== undefined,
     });
     if (lock.takenAt === undefined) return lock;
     const thread = { threadId, since: lock.takenAt, cancelling: new AbortController() };

@@ -19,6 +19,7 @@ import { ScheduleFirings } from "./time/schedule-firings.ts";
 import { Schedules } from "./time/schedules.ts";
 import { ThreadEvents } from "./time/thread-events.ts";
 import { Timers } from "./time/timers.ts";
+import { Workers } from "./runs/workers.ts";
 import { TenantSecrets } from "./tools/secrets.ts";
 import { TenantRows } from "./tenant-rows.ts";
 import { Tenants } from "./tenants.ts";
@@ -53,6 +54,8 @@ export interface Platform {
   /** The runs as workers take and end them. */
   readonly claims: RunClaims;
   readonly events: RunEvents;
+  /** The processes that take runs. */
+  readonly workers: Workers;
   readonly tools: Tools;
   /** What `{{secret:NAME}}` stands for in definitions of tenants. */
   readonly secrets: TenantSecrets;
@@ -135,6 +138,7 @@ export async function openPlatform(
     runs: new Runs(tables, values, { events, partitions }),
     claims: new RunClaims(tables, { values, events, partitions }),
     events,
+    workers: new Workers(tables),
     tools: new Tools(tables),
     secrets: new TenantSecrets(tables, values, options.cipher !== undefined),
     webhooks: new Webhooks(tables, values),

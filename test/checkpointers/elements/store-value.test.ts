@@ -2,7 +2,7 @@ import { HumanMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { freezeElement, isDeeplyFrozen } from "../../../checkpointers/elements/freeze.ts";
-import { segmentsOf, type ValueLayout } from "../../../checkpointers/elements/stored-value.ts";
+import { segmentsOf, type ValueLayout } from "../../../checkpointers/elements/store-value.ts";
 import { valueOf } from "../../../checkpointers/elements/load-value.ts";
 import { standsAlone, storeValue } from "../../../checkpointers/elements/store-value.ts";
 import { anyEdit, anyValue, applyEdit } from "../../helpers/arbitrary-edits.ts";

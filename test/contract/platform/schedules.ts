@@ -116,6 +116,15 @@ export function schedulesContract(subject: PlatformSubject): void {
       });
     });
 
+    test("make runs with the labels that their agent asks of workers", async () => {
+      const { tenantId, create, runsOf } = await start();
+      const definition = { execution_config: { worker_labels: ["gpu"] } };
+      const labelled = await subject.platform.agents.create(tenantId, { name: "b", definition });
+      const schedule = await create({ agentId: labelled.agentId });
+      await subject.platform.firings.fire(schedule, fireAt(subject.clock.now()));
+      expect((await runsOf(schedule))[0]!.labels).toEqual(["gpu"]);
+    });
+
     test("have a new thread for each run", async () => {
       const { create, runsOf } = await start();
       const schedule = await create();

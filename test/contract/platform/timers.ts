@@ -125,6 +125,17 @@ export function timersContract(subject: PlatformSubject): void {
       expect((await read(run)).state).toBe("awaiting_human");
     });
 
+    test("give a new run the labels that its version asks of workers", async () => {
+      const { agents, runs, timers } = subject.platform;
+      const run = await waiting(later(-1), "graph");
+      const definition = { execution_config: { worker_labels: ["gpu"] } };
+      const { tenantId } = run;
+      const { id: definitionId } = await agents.create(tenantId, { name: "labelled", definition });
+      await timers.fire(run, () => ({ isNewRun: true, definitionId, request: {} }));
+      const { items } = await runs.list(tenantId, { state: "queued" });
+      expect(items[0]!.labels).toEqual(["gpu"]);
+    });
+
     test("fire for their tenant alone", async () => {
       const run = await waiting(later(-1));
       const { id: tenantId } = await subject.newTenant();

@@ -14,13 +14,14 @@ import {
 import type { Partitions } from "../partitions.ts";
 import type { ValueCipher } from "../../encryption/value-cipher.ts";
 import type { PlatformTables } from "../platform.ts";
+import type { NewClaim } from "./create-run.ts";
 import { type Run, toRun } from "./runs.ts";
-import { type FinishedState, maxRunBytes, runColumns, type RunRow } from "./run-rows.ts";
+import { type FinishedState, maxRunBytes, putBack, runColumns, type RunRow } from "./run-rows.ts";
 
 /** Claims of other workers that a claim meets before it gives up until the next call. */
 const maxRaces = 20;
-/** Tenants with a due run that a claim chooses from. */
-const maxTenants = 32;
+/** Groups with a due run that a claim chooses from. */
+const maxGroups = 32;
 /** Below all ids of tenants. */
 const noTenant = "00000000-0000-0000-0000-000000000000";
 const UNIQUE_VIOLATION = "23505";
@@ -50,12 +51,13 @@ export class RunClaims {
 
   /**
    * Takes the next run that is due: by priority, then of the tenant with the fewest running runs, then of each tenant in
-   * turn; within a tenant by `runAt`. It chooses from at most 32 tenants with a due run, beginning after the tenant that
-   * it took a run of before. Runs of suspended tenants wait. The runs of a thread are taken in order, and one at a
+   * turn; within a tenant by `runAt`. It chooses from at most 32 groups of a tenant, a kind and a set of labels with a due
+   * run, beginning after the tenant that it took a run of before. A worker takes runs of its kinds whose labels it has, and
+   * no others. Runs of suspended tenants wait. The runs of a thread are taken in order, and one at a
    * time: behind one that waits for answers, the others wait too.
    * Null if there is none.
    */
-  async claim(by: { readonly worker: string; readonly leaseMs: number }): Promise<Run | null> {
+  async claim(by: NewClaim): Promise<Run | null> {
     const { tenants, schema, clock } = this.tables;
     const worker = checkText("worker", by.worker, 200);
     checkCount("leaseMs", by.leaseMs, { from: 1, to: 3_600_000 });
@@ -65,7 +67,7 @@ export class RunClaims {
       try {
         const { rows } = await queryAllTenants<RunRow>(tenants.pool, {
           text: claimStatement(schema),
-          values: [now, worker, until, this.#lastTenant],
+          values: [now, worker, until, this.#lastTenant, by.kinds ?? null, by.labels ?? []],
         });
         if (rows[0] === undefined) return null;
         this.#lastTenant = rows[0].tenant_id;
@@ -216,47 +218,56 @@ export class RunClaims {
    */
   async releaseExpired({ isAll = false }: { readonly isAll?: boolean } = {}): Promise<number> {
     const { tenants, clock } = this.tables;
-    const { rowCount } = await queryAllTenants(tenants.pool, {
+    const { rows } = await queryAllTenants<{ runs: number }>(tenants.pool, {
       text: expireStatement(this.tables.schema),
       values: [isAll ? "infinity" : clock.now()],
     });
-    return rowCount ?? 0;
+    return rows[0]?.runs ?? 0;
   }
 }
 
 /**
  * A run in the middle of a turn is first on its thread, also where it was queued again after $1, the time of this worker.
  *
- * Walks from tenant to tenant on the index of queued runs, beginning after $4, and stops at the last of `maxTenants`
- * that have a run to take. Neither other runs nor other tenants are read, however many there are. Only the run that is
- * taken is locked: `chosen` is in order, and the limit at the end reads no further than it must.
+ * Walks on the index of queued runs from one group (a tenant, a kind and a set of labels) to the next, beginning after the
+ * tenant $4, and stops at the last of `maxGroups` that have a run to take. Neither other runs nor other tenants are read,
+ * however many there are. Only the run that is taken is locked: `chosen` is in order, and the limit at the end reads no
+ * further than it must.
  */
 function claimStatement(schema: string): string {
-  const queued = `from ${schema}.run r where r.state = 'queued'`;
-  const next = (tenant: string) => `coalesce(
-    (select r.tenant_id ${queued} and r.tenant_id > ${tenant} order by r.tenant_id limit 1),
-    (select r.tenant_id ${queued} order by r.tenant_id limit 1))`;
-  const due = `${queued} and r.tenant_id = t.tenant_id and r.run_at <= $1::timestamptz and not exists (
+  const group = `select r.tenant_id, r.kind, r.labels from ${schema}.run r where r.state = 'queued'`;
+  const first = "order by r.tenant_id, r.kind, r.labels limit 1";
+  const due = `from ${schema}.run r where r.state = 'queued' and r.tenant_id = t.tenant_id and r.kind = t.kind
+      and r.labels = t.labels and r.run_at <= $1::timestamptz and not exists (
       select from ${schema}.run o where o.tenant_id = r.tenant_id and o.thread_id = r.thread_id and o.id <> r.id
         and (o.state = 'running'
           or (o.state in ('awaiting_human', 'awaiting_tool', 'awaiting_event') and r.kind <> 'graph')
           or (o.state = 'queued' and o.kind = 'resume' and r.kind <> 'resume')
           or (o.state = 'queued' and o.seq < r.seq and o.run_at <= $1::timestamptz)))
     order by r.priority desc, r.run_at, r.id limit 1`;
-  return `with recursive walk (tenant_id, place, first) as (
-    select f.id, 1, f.id from (select ${next("$4::uuid")} as id) f where f.id is not null
+  return `with recursive walk (tenant_id, kind, labels, is_rest, place) as (
+    select f.*, 1 from (
+      (select g.*, false from (${group} and r.tenant_id > $4::uuid ${first}) g)
+      union all (select g.*, true from (${group} and r.tenant_id <= $4::uuid ${first}) g)
+      limit 1) f
     union all
-    select n.id, w.place + 1, w.first
-    from walk w cross join lateral (select ${next("w.tenant_id")} as id) n where n.id <> w.first
+    select n.*, w.place + 1 from walk w cross join lateral (
+      (select g.*, w.is_rest from (${group} and (r.tenant_id, r.kind, r.labels) > (w.tenant_id, w.kind, w.labels)
+        and (not w.is_rest or r.tenant_id <= $4::uuid) ${first}) g)
+      union all (select g.*, true from (${group} and r.tenant_id <= $4::uuid and not w.is_rest ${first}) g)
+      limit 1) n
   ),
   chosen as (
-    select t.tenant_id, t.place, d.priority from walk t cross join lateral (select r.priority ${due}) d
-    where (select o.suspended_at is null from ${schema}.tenant o where o.id = t.tenant_id) limit ${maxTenants}
+    select t.*, d.priority, d.run_at, d.id from walk t
+    cross join lateral (select r.priority, r.run_at, r.id ${due}) d
+    where ($5::text[] is null or t.kind = any($5::text[])) and t.labels <@ $6::text[]
+      and (select o.suspended_at is null from ${schema}.tenant o where o.id = t.tenant_id) limit ${maxGroups}
   ),
   next as (
     select l.id from (
-      select t.*, (select count(*) from ${schema}.run o where o.tenant_id = t.tenant_id and o.state = 'running') as running
-      from chosen t order by t.priority desc, running, t.place) t
+      select t.*, min(t.place) over (partition by t.tenant_id) as turn,
+        (select count(*) from ${schema}.run o where o.tenant_id = t.tenant_id and o.state = 'running') as running
+      from chosen t order by t.priority desc, running, turn, t.run_at, t.id) t
     cross join lateral (select r.id ${due} for update of r skip locked) l limit 1
   )
   update ${schema}.run r set state = 'running', epoch = epoch + 1, attempts = attempts + 1, worker = $2,
@@ -268,7 +279,6 @@ function expireStatement(schema: string): string {
   return `with expired as (
     select id from ${schema}.run where state = 'running' and lease_until <= $1::timestamptz
     order by lease_until limit 1000 for update skip locked
-  )
-  update ${schema}.run r set worker = null, lease_until = null, state = 'queued'
-  from expired where r.id = expired.id`;
+  ), ${putBack(schema, { from: "expired", where: "r.id = expired.id", counted: "ended_leases" })}
+  select count(*)::integer as runs from back`;
 }

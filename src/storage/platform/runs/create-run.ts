@@ -17,15 +17,33 @@ export interface NewRun {
   readonly priority?: number;
   /** ISO 8601: not claimed before. Default: now. */
   readonly runAt?: string;
+  /** Version of its agent, whose labels a worker must have to take it. Default: any worker takes it. */
+  readonly definitionId?: string;
   readonly metadata?: Readonly<Record<string, unknown>>;
   /** Whether it is refused while another run of the thread is queued or running. Default false. */
   readonly isExclusive?: boolean;
 }
 
-/** Who claims a run with its creation. */
-export interface NewClaim {
+/** Which runs a worker takes. */
+export interface WorkerScope {
+  /** Default: all. */
+  readonly kinds?: readonly RunKind[] | undefined;
+  /** It takes the runs that ask for these, for some of them or for none. Default none. */
+  readonly labels?: readonly string[] | undefined;
+}
+
+/** Who claims a run, also with its creation. */
+export interface NewClaim extends WorkerScope {
   readonly worker: string;
   readonly leaseMs: number;
+}
+
+/** Whether a worker takes a run, as {@link insertStatement} and claims decide it. */
+export function isInScope(
+  { kinds, labels: held = [] }: WorkerScope,
+  { kind, labels }: { readonly kind: RunKind; readonly labels: readonly string[] },
+): boolean {
+  return (kinds?.includes(kind) ?? true) && labels.every((label) => held.includes(label));
 }
 
 /** The first run of a thread, with the agent of the thread. */
@@ -69,7 +87,7 @@ export async function createRunWithin(
   const { schema } = tables;
   const { tenantId, given } = of;
   const instanceId = checkId("instance", given.instanceId);
-  const from = `${schema}.agent_instance i where i.tenant_id = $2::uuid and i.id = $11::uuid`;
+  const from = `${schema}.agent_instance i where i.tenant_id = $2::uuid and i.id = $14::uuid`;
   // Sent together. Runs of one instance are numbered one after the other: its row is locked.
   const [{ rowCount }, , { rows }] = await Promise.all([
     client.query(
@@ -94,14 +112,13 @@ export async function createRunOnNewThread(
     // A foreign key alone would take the version of another tenant.
     text: `with instance as (
       insert into ${schema}.agent_instance (id, tenant_id, definition_id, agent, thread_id, metadata, is_ephemeral, created_at, updated_at)
-      select $11::uuid, $2::uuid, $12::uuid, $13, $14, '{}', $16, $15::timestamptz, $15
-      where exists (select from ${schema}.agent_definition where tenant_id = $2::uuid and id = $12::uuid)
+      select $14::uuid, $2::uuid, $11::uuid, $15, $16, '{}', $18, $17::timestamptz, $17
+      where exists (select from ${schema}.agent_definition where tenant_id = $2::uuid and id = $11::uuid)
       returning id, tenant_id, thread_id, removed_seq
     ) ${insertStatement(schema, "instance i")}`,
     values: [
       ...valuesOf(tables, of),
       ids(),
-      definitionId,
       checkText("agent", given.agent, 200),
       checkText("thread_id", given.threadId, 500),
       clock.now(),
@@ -116,7 +133,7 @@ function one([row]: readonly RunRow[], [subject, id]: readonly [string, string])
   return row;
 }
 
-/** The first ten values of {@link insertStatement}. */
+/** The first thirteen values of {@link insertStatement}. */
 function valuesOf(
   { ids, clock }: PlatformTables,
   { tenantId, given, claim, values }: Creation<Omit<NewRun, "instanceId">>,
@@ -133,24 +150,32 @@ function valuesOf(
     now,
     claim === undefined ? null : checkText("worker", claim.worker, 200),
     claim === undefined ? null : new Date(now.getTime() + claim.leaseMs),
+    given.definitionId === undefined ? null : checkId("agent", given.definitionId),
+    claim?.kinds ?? null,
+    claim?.labels ?? [],
   ];
 }
 
-/** Inserts the next run of an instance `i`, as a worker's if $9 names one and nothing else of its thread comes first. */
+/**
+ * Inserts the next run of an instance `i`, as a worker's if $9 names one that takes such runs and nothing else of the
+ * thread comes first.
+ */
 function insertStatement(schema: string, from: string): string {
   const others = `from ${schema}.run o where o.tenant_id = $2::uuid and o.thread_id = i.thread_id`;
   return `insert into ${schema}.run as r (id, tenant_id, instance_id, thread_id, seq, kind, request, priority, run_at, metadata, created_at,
-    state, epoch, attempts, worker, lease_until, started_at)
+    state, epoch, attempts, worker, lease_until, started_at, labels)
   select $1::uuid, $2::uuid, i.id, i.thread_id, i.seq, $3, $4::json, $5::integer, $6::timestamptz, $7::jsonb, $8::timestamptz,
     case when i.taken then 'running' else 'queued' end, i.taken::integer, i.taken::integer,
-    case when i.taken then $9 end, case when i.taken then $10::timestamptz end, case when i.taken then $8::timestamptz end
+    case when i.taken then $9 end, case when i.taken then $10::timestamptz end, case when i.taken then $8::timestamptz end,
+    i.labels
   from (
     select i.id, i.thread_id, greatest((select max(seq) ${others}), i.removed_seq) + 1 as seq,
-      $9::text is not null and $6::timestamptz <= $8::timestamptz
+      i.labels, $9::text is not null and ($12::text[] is null or $3 = any($12::text[])) and i.labels <@ $13::text[] and $6::timestamptz <= $8::timestamptz
         and (select t.suspended_at is null from ${schema}.tenant t where t.id = $2::uuid)
         and not exists (select ${others} and (o.state = 'running'
           or (o.state = 'queued' and (o.kind = 'resume' or o.run_at <= $8::timestamptz))
           or (o.state in ('awaiting_human', 'awaiting_tool', 'awaiting_event') and $3 <> 'graph'))) as taken
-    from ${from}
+    from (select i.*, coalesce((select d.worker_labels from ${schema}.agent_definition d
+      where d.tenant_id = $2::uuid and d.id = $11::uuid), '{}') as labels from ${from}) i
   ) i returning ${runColumns}`;
 }

@@ -18,7 +18,9 @@ export type RunState = (typeof runStates)[number];
 /** The states in which the turn of a run ends. */
 export type FinishedState = Exclude<RunState, "queued" | "running" | "dead">;
 
-export type RunKind = "turn" | "resume" | "replay" | "graph";
+export const runKinds = ["turn", "resume", "replay", "graph"] as const;
+
+export type RunKind = (typeof runKinds)[number];
 
 export interface SummaryRow {
   readonly id: string;
@@ -30,6 +32,7 @@ export interface SummaryRow {
   readonly state: RunState;
   readonly priority: number;
   readonly run_at: Date;
+  readonly labels: readonly string[];
   readonly epoch: number;
   readonly attempts: number;
   readonly worker: string | null;
@@ -50,7 +53,7 @@ export interface RunRow extends SummaryRow {
 
 const columns = [
   "id, tenant_id, instance_id, thread_id, seq, kind, state, request, result, priority",
-  "run_at, epoch, attempts, worker, lease_until, cancel_requested_at, rollback, last_event, metadata, created_at, started_at, ended_at",
+  "run_at, labels, epoch, attempts, worker, lease_until, cancel_requested_at, rollback, last_event, metadata, created_at, started_at, ended_at",
 ]
   .flatMap((some) => some.split(", "))
   .map((column) => `r.${column}`);
@@ -113,3 +116,25 @@ export const cancelAssignments = `
     when state = 'queued' and started_at is null then 'done' else 'asked' end,
   ended_at = case when ${endsAtOnce} then $3 else ended_at end,
   state = case when ${endsAtOnce} then 'cancelled' else state end`;
+
+/**
+ * Queries of a `with` that put running runs back into the queue, in `back`, and add their number to a sum. The sum is
+ * written only where runs were put back.
+ */
+export function putBack(
+  schema: string,
+  of: {
+    readonly from: string;
+    readonly where: string;
+    readonly counted: "ended_leases" | "takeovers";
+  },
+): string {
+  return `back as (
+    update ${schema}.run r set worker = null, lease_until = null, state = 'queued'
+    from ${of.from} where ${of.where} and r.state = 'running' returning r.id
+  ), counted as (
+    insert into ${schema}.queue_count as c (name, total)
+    select '${of.counted}', count(*) from back having count(*) > 0
+    on conflict (name) do update set total = c.total + excluded.total
+  )`;
+}

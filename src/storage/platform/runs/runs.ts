@@ -1,5 +1,5 @@
 import type { Queryable } from "../../pool.ts";
-import { queryTenant, withTenant } from "../../tenant.ts";
+import { queryAllTenants, queryTenant, withTenant } from "../../tenant.ts";
 import {
   checkId,
   checkPage,
@@ -51,6 +51,8 @@ export interface Run {
   readonly result: Readonly<Record<string, unknown>> | null;
   readonly priority: number;
   readonly runAt: string;
+  /** Labels that a worker must have to take it, in order. */
+  readonly labels: readonly string[];
   readonly epoch: number;
   /** Claims of the current request. */
   readonly attempts: number;
@@ -218,6 +220,63 @@ export class Runs {
   }
 
   /**
+   * Puts a dead run back into the queue with what it was executing, also if its thread waits in the meantime. `isRetried`
+   * is false for one that is queued or running, as after an earlier call.
+   *
+   * @throws NotFoundError; ConflictError for a run in another state, and once a later run of its thread has begun
+   */
+  async retry(
+    tenantId: string,
+    runId: string,
+  ): Promise<{ readonly run: Run; readonly isRetried: boolean }> {
+    const { schema, clock } = this.tables;
+    return this.#run(tenantId, async (client) => {
+      const { state } = await this.#locked(client, tenantId, runId);
+      const { rows } = await client.query<RunRow>(
+        // The next claim is the second one of the request: it continues what earlier ones have begun.
+        `update ${schema}.run as r set state = 'queued', run_at = $3, attempts = 1, cancel_requested_at = null, ended_at = null
+        where tenant_id = $1::uuid and id = $2::uuid and state = 'dead' and not exists (select from ${schema}.run o
+          where o.tenant_id = r.tenant_id and o.thread_id = r.thread_id and o.seq > r.seq and o.started_at is not null)
+        returning ${runColumns}`,
+        [tenantId, runId, clock.now()],
+      );
+      if (rows.length > 0) return { run: this.#one(rows, runId), isRetried: true };
+      if (state === "dead") {
+        throw new ConflictError("run", "A later run of the thread has begun. Send a new turn.");
+      }
+      if (state !== "queued" && state !== "running")
+        throw new ConflictError("run", `Expected a dead run, got ${state}.`);
+      const { rows: same } = await client.query<RunRow>(
+        `select ${runColumns} from ${schema}.run r where r.tenant_id = $1::uuid and r.id = $2::uuid`,
+        [tenantId, runId],
+      );
+      return { run: this.#one(same, runId), isRetried: false };
+    });
+  }
+
+  /** The dead runs of all tenants, newest first: for operators. */
+  async listDead(page: PageRequest = {}): Promise<Page<RunSummary>> {
+    const { limit, after } = checkPage(page);
+    const { rows } = await queryAllTenants<SummaryRow>(this.tables.tenants.pool, {
+      text: `select ${summaryColumns} from ${this.tables.schema}.run r
+        where r.state in ('awaiting_human', 'awaiting_tool', 'dead') and r.state = 'dead' and ($1::uuid is null or r.id < $1::uuid)
+        order by r.id desc limit $2`,
+      values: [after, limit + 1],
+    });
+    return toPage(rows, limit, { id: (row) => row.id, item: toSummary });
+  }
+
+  /** The tenant of a run: for operators. @throws NotFoundError */
+  async tenantOf(runId: string): Promise<string> {
+    const { rows } = await queryAllTenants<{ tenant_id: string }>(this.tables.tenants.pool, {
+      text: `select tenant_id from ${this.tables.schema}.run where id = $1::uuid`,
+      values: [checkId("run", runId)],
+    });
+    if (rows[0] === undefined) throw new NotFoundError("run", runId);
+    return rows[0].tenant_id;
+  }
+
+  /**
    * Asks for a run to be cancelled. One that no worker has is cancelled at once; a running one ends when its worker sees the
    * request. `was` is the state before; an ended run stays as it is.
    *
@@ -312,6 +371,7 @@ function toSummary(row: SummaryRow): RunSummary {
     state: row.state,
     priority: row.priority,
     runAt: isoTime(row.run_at),
+    labels: row.labels,
     epoch: row.epoch,
     attempts: row.attempts,
     worker: row.worker,

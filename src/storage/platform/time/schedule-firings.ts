@@ -149,6 +149,7 @@ export class ScheduleFirings {
         values: this.values,
         given: {
           instanceId: instance.id,
+          definitionId: agent.id,
           kind,
           request: { ...schedule.request, definition_id: agent.id, turn_id: ids() },
           priority: schedule.priority,

@@ -200,12 +200,13 @@ export class ThreadEvents {
   async #resume(
     client: Queryable,
     run: Pick<Run, "id" | "tenantId" | "instanceId" | "kind" | "priority" | "metadata">,
-    { isNewRun, request }: Resumption,
+    { isNewRun, definitionId, request }: Resumption,
   ): Promise<string> {
     const { tables, values } = this;
     const { id, tenantId, instanceId, kind, priority, metadata } = run;
     if (isNewRun) {
-      const given = { instanceId, kind, priority, metadata, request };
+      const version = definitionId !== undefined && { definitionId };
+      const given = { instanceId, kind, priority, metadata, request, ...version };
       const made = { tenantId, claim: undefined, values, given };
       return (await createRunWithin(client, tables, made)).id;
     }

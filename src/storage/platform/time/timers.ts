@@ -11,6 +11,8 @@ import { type Run, toRun } from "../runs/runs.ts";
 export interface Resumption {
   /** Whether a new run of its thread continues the turn, as runs of graphs do. Else the run itself does. */
   readonly isNewRun: boolean;
+  /** Version of the agent, whose labels a new run asks of its worker. Default: any worker takes it. */
+  readonly definitionId?: string;
   readonly request: object;
 }
 
@@ -60,10 +62,11 @@ export class Timers {
       );
       if (rows[0] === undefined) return false;
       const run = toRun(rows[0], values);
-      const { isNewRun, request } = decide(run);
+      const { isNewRun, definitionId, request } = decide(run);
       if (isNewRun) {
         const { instanceId, kind, priority, metadata } = run;
-        const given = { instanceId, kind, priority, metadata, request };
+        const version = definitionId !== undefined && { definitionId };
+        const given = { instanceId, kind, priority, metadata, request, ...version };
         await createRunWithin(client, tables, { tenantId, claim: undefined, values, given });
         await client.query(`delete from ${schema}.timer where run_id = $1::uuid`, [runId]);
         return true;

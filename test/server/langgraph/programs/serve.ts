@@ -1,12 +1,14 @@
 /**
- * Serves the API without keys until SIGTERM, and prints the port. The tools `send` and `note` append a line to a file when
- * they begin and when they end. Repeating a note does no harm.
+ * Serves the API without keys until SIGTERM, and prints the port; with `isWorker`, takes runs only, and prints its name and
+ * then the state in which each run ended there. The tools `send`, `note` and `hold` append a line to a file when they begin
+ * and when they end. Repeating a note does no harm, nor a hold, which ends once a file `<log>.<to>` is there.
  */
 import { once } from "node:events";
-import { appendFileSync } from "node:fs";
+import { appendFileSync, existsSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
 import { createServer } from "../../../../src/create-server.ts";
+import { createWorker } from "../../../../src/create-worker.ts";
 import { defineTool } from "../../../../src/index.ts";
 
 interface Settings {
@@ -14,9 +16,11 @@ interface Settings {
   readonly folder?: string;
   readonly log: string;
   readonly concurrency?: number;
+  readonly labels?: readonly string[];
+  readonly isWorker?: boolean;
 }
 
-const { log, ...settings } = JSON.parse(process.argv[2] ?? "{}") as Settings;
+const { log, isWorker, ...settings } = JSON.parse(process.argv[2] ?? "{}") as Settings;
 
 const writes = (name: string, idempotent: boolean) =>
   defineTool({
@@ -32,14 +36,41 @@ const writes = (name: string, idempotent: boolean) =>
     },
   });
 
-const server = await createServer({
+const hold = defineTool({
+  name: "hold",
+  description: "Waits for a file.",
+  input_schema: z.object({ to: z.string() }),
+  execution: { idempotent: true },
+  handler: async ({ to }, { callId }) => {
+    appendFileSync(log, `began ${callId} ${to}\n`);
+    while (!existsSync(`${log}.${to}`)) await delay(5);
+    appendFileSync(log, `ended ${callId} ${to}\n`);
+    return `Held ${to}.`;
+  },
+});
+
+const shared = {
   ...settings,
   development: true,
   env: { OPENAI_API_KEY: "sk-test", STRATAGRAPH_EMBEDDINGS: "none" },
-  tools: [writes("send", false), writes("note", true)],
-  rates: { perKey: { perMinute: 100_000, burst: 10_000 } },
-});
-const { port } = await server.listen({ port: 0 });
-console.log(port);
-await once(process, "SIGTERM");
-await server.close(10_000);
+  tools: [writes("send", false), writes("note", true), hold],
+};
+if (isWorker === true) {
+  const info = (fields: object) => {
+    if ("state" in fields) console.log(fields.state);
+  };
+  const warn = () => {};
+  const worker = await createWorker({ ...shared, logger: { info, warn, error: warn } });
+  console.log(worker.name);
+  await once(process, "SIGTERM");
+  await worker.close(10_000);
+} else {
+  const server = await createServer({
+    ...shared,
+    rates: { perKey: { perMinute: 100_000, burst: 10_000 } },
+  });
+  const { port } = await server.listen({ port: 0 });
+  console.log(port);
+  await once(process, "SIGTERM");
+  await server.close(10_000);
+}

@@ -1,5 +1,5 @@
 import { expect, it, vi } from "vitest";
-import { WriteTracker } from "../../checkpointers/write-tracker.ts";
+import { WriteTracker } from "../../../checkpointers/writing/write-tracker.ts";
 
 function deferred() {
   let resolve = (): void => {};

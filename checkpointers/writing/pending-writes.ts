@@ -1,8 +1,8 @@
 import { deflateRawSync, inflateRawSync } from "node:zlib";
 import { type PendingWrite, WRITES_IDX_MAP } from "@langchain/langgraph-checkpoint";
-import type { ThreadPool } from "../src/storage/tenant-pool.ts";
-import type { DumpedValue } from "./elements/store-value.ts";
-import { type CheckpointQueries, pgArray, pgTextArray } from "./queries.ts";
+import type { ThreadPool } from "../../src/storage/tenant-pool.ts";
+import type { DumpedValue } from "../elements/store-value.ts";
+import { type CheckpointQueries, pgArray, pgTextArray } from "../queries.ts";
 
 /** A row of `checkpoint_write_sets`, but for its thread. */
 export interface WriteSetRow {
@@ -18,6 +18,7 @@ export interface WriteSetRow {
 /** Queued writes claimed by a checkpoint `put`, which stores them in its own statement. */
 export interface ClaimedWrites {
   readonly rows: readonly WriteSetRow[];
+  /** They are in the database. Without effect after the first call of either. */
   written(): void;
   /** They were not written: they go by themselves now. */
   release(): void;
@@ -48,6 +49,8 @@ export class WriteQueue {
   readonly #waiting = new Map<string, Queued>();
   /** Puts under way, by thread. */
   readonly #puts = new Map<string, number>();
+  /** Writes that puts under way store, by thread. */
+  readonly #claimed = new Map<string, Set<readonly WriteSetRow[]>>();
 
   constructor(
     private readonly pool: Pick<ThreadPool, "forThread">,
@@ -93,12 +96,33 @@ export class WriteQueue {
     const { writes, flush } = queued;
     if (flush !== undefined) clearImmediate(flush);
     this.#waiting.delete(threadId);
+    const rows = writes.flatMap((waiting) => waiting.rows);
+    const endClaim = this.#beginClaim(threadId, rows);
     return {
-      rows: writes.flatMap(({ rows }) => rows),
+      rows,
       written: () => {
-        for (const { resolve } of writes) resolve();
+        if (endClaim()) for (const { resolve } of writes) resolve();
       },
-      release: () => void this.#write(threadId, writes),
+      release: () => {
+        if (endClaim()) void this.#write(threadId, writes);
+      },
+    };
+  }
+
+  /** What was claimed for a thread, and neither written nor released yet. */
+  claimedRows(threadId: string): readonly WriteSetRow[] {
+    return [...(this.#claimed.get(threadId) ?? [])].flat();
+  }
+
+  /** Returns a function that ends the claim, and returns whether it was not ended before. */
+  #beginClaim(threadId: string, rows: readonly WriteSetRow[]): () => boolean {
+    const claimed = this.#claimed.get(threadId) ?? new Set();
+    this.#claimed.set(threadId, claimed.add(rows));
+    return () => {
+      const isFirst = claimed.delete(rows);
+      if (claimed.size === 0 && this.#claimed.get(threadId) === claimed)
+        this.#claimed.delete(threadId);
+      return isFirst;
     };
   }
 

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { ElementBatch } from "../../checkpointers/log-positions.ts";
-import type { LogTail } from "../../checkpointers/elements/sequence.ts";
+import { ElementBatch } from "../../../checkpointers/writing/log-positions.ts";
+import type { LogTail } from "../../../checkpointers/elements/sequence.ts";
 
 const unit = { type: null, blob: Buffer.from("1"), hash: Buffer.alloc(32) };
 

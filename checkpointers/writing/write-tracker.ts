@@ -1,5 +1,6 @@
 interface WatchedRun {
   readonly onFailure: (error: unknown) => void;
+  readonly isAhead: boolean;
   /** Set after a failed write: later writes are dropped. */
   failure: { readonly error: unknown } | null;
 }
@@ -12,12 +13,21 @@ export class WriteTracker {
   readonly #failed = new Map<string, { readonly error: unknown }>();
 
   /** Reports the first write failure of the thread instead of throwing it, until the returned function is called. */
-  watch(threadId: string, onFailure: (error: unknown) => void): () => void {
-    const run: WatchedRun = { onFailure, failure: null };
+  watch(
+    threadId: string,
+    onFailure: (error: unknown) => void,
+    { isAhead = false }: { readonly isAhead?: boolean } = {},
+  ): () => void {
+    const run: WatchedRun = { onFailure, isAhead, failure: null };
     this.#runs.set(threadId, run);
     return () => {
       if (this.#runs.get(threadId) === run) this.#runs.delete(threadId);
     };
+  }
+
+  /** Whether a run is watched that goes on before its writes are stored. */
+  isAhead(threadId: string): boolean {
+    return this.#runs.get(threadId)?.isAhead === true;
   }
 
   /** Has a watched run write nothing more. */

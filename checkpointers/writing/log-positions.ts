@@ -1,7 +1,7 @@
-import { type Queryable, quoteIdentifier } from "../src/storage/pool.ts";
-import type { EncodedUnit, LogTail, NewElement, Segment } from "./elements/sequence.ts";
-import type { DumpedValue, StorePort } from "./elements/store-value.ts";
-import { pgArray, pgTextArray } from "./queries.ts";
+import { type Queryable, quoteIdentifier } from "../../src/storage/pool.ts";
+import type { EncodedUnit, LogTail, NewElement, Segment } from "../elements/sequence.ts";
+import type { DumpedValue, StorePort } from "../elements/store-value.ts";
+import { pgArray, pgTextArray } from "../queries.ts";
 
 /** What storing values needs of the saver. */
 export interface ElementBatchPort {

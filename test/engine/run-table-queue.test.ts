@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createEmbeddedQueue } from "../../src/engine/embedded-queue.ts";
+import { createRunTableQueue } from "../../src/engine/run-table-queue.ts";
 import type { ClaimedRun, RunClaims } from "../../src/engine/run-queue.ts";
 import { ManualClock } from "../helpers/manual-clock.ts";
 
@@ -32,7 +32,7 @@ function setUp(options: { concurrency?: number; isAlone?: boolean } = {}) {
   const table = memoryClaims();
   const clock = new ManualClock();
   const errors: unknown[] = [];
-  const queue = createEmbeddedQueue({
+  const queue = createRunTableQueue({
     claims: table.claims,
     clock,
     worker: "w",
@@ -56,7 +56,7 @@ function setUp(options: { concurrency?: number; isAlone?: boolean } = {}) {
   return { ...table, clock, errors, queue, started, ends, aborted, execute, settle };
 }
 
-describe("the embedded queue", () => {
+describe("the queue on the table of runs", () => {
   it("executes queued runs, and those that are queued later when it is woken or polls", async () => {
     const { queue, add, started, execute, settle, ends, clock, state } = setUp();
     add("a");

@@ -1,14 +1,14 @@
-import { canonicalHash } from "../../src/values/json.ts";
+import { canonicalHash } from "../../../src/values/json.ts";
 import { MemorySaver, type Checkpoint } from "@langchain/langgraph-checkpoint";
 import { expect, it } from "vitest";
-import type { CheckpointReader } from "../../checkpointers/checkpoint-reader.ts";
-import { CheckpointWriter } from "../../checkpointers/checkpoint-writer.ts";
-import { CheckpointCache } from "../../checkpointers/checkpoint-cache.ts";
-import { LogIds, LogPositions } from "../../checkpointers/log-positions.ts";
-import { checkpointQueries } from "../../checkpointers/queries.ts";
-import { createValueCipher } from "../../src/storage/encryption/value-cipher.ts";
-import type { QueryConfig } from "../../src/storage/pool.ts";
-import type { ThreadPool } from "../../src/storage/tenant-pool.ts";
+import type { CheckpointReader } from "../../../checkpointers/checkpoint-reader.ts";
+import { CheckpointWriter } from "../../../checkpointers/writing/checkpoint-writer.ts";
+import { CheckpointCache } from "../../../checkpointers/checkpoint-cache.ts";
+import { LogIds, LogPositions } from "../../../checkpointers/writing/log-positions.ts";
+import { checkpointQueries } from "../../../checkpointers/queries.ts";
+import { createValueCipher } from "../../../src/storage/encryption/value-cipher.ts";
+import type { QueryConfig } from "../../../src/storage/pool.ts";
+import type { ThreadPool } from "../../../src/storage/tenant-pool.ts";
 
 const queries = checkpointQueries("public");
 const kinds = new Map([

@@ -1,6 +1,6 @@
 import type { Clock } from "../clock.ts";
 import { StratagraphError } from "../errors.ts";
-import type { NewClaim } from "../storage/platform/runs/create-run.ts";
+import type { NewClaim, WorkerScope } from "../storage/platform/runs/create-run.ts";
 import type { ClaimedRun, ExecuteRun, RunClaims, RunQueue } from "./run-queue.ts";
 
 /** The lease of a run was lost: the run was claimed again, or the lease could not be renewed in time. */
@@ -23,7 +23,7 @@ class QueueStoppedError extends StratagraphError {
   }
 }
 
-export interface EmbeddedQueueOptions<Run extends ClaimedRun> {
+export interface RunTableQueueOptions<Run extends ClaimedRun> extends WorkerScope {
   readonly claims: RunClaims<Run>;
   readonly clock: Clock;
   /** Name of this process in the table of runs. */
@@ -40,18 +40,26 @@ export interface EmbeddedQueueOptions<Run extends ClaimedRun> {
   readonly onError: (error: unknown) => void;
 }
 
-/** A queue in this process, on the table of runs. Several processes may have one on the same database. */
-export function createEmbeddedQueue<Run extends ClaimedRun>(
-  options: EmbeddedQueueOptions<Run>,
-): RunQueue<Run> {
-  return new EmbeddedQueue(options);
+/** A run that was taken. */
+interface BegunRun<Run extends ClaimedRun> {
+  readonly execute: ExecuteRun<Run>;
+  /** When its lease was asked for, by the monotonic clock. */
+  readonly from: number;
 }
 
-class EmbeddedQueue<Run extends ClaimedRun> implements RunQueue<Run> {
-  readonly #options: EmbeddedQueueOptions<Run>;
+/** The queue on the table of runs, in any number of processes on the same database. */
+export function createRunTableQueue<Run extends ClaimedRun>(
+  options: RunTableQueueOptions<Run>,
+): RunQueue<Run> {
+  return new RunTableQueue(options);
+}
+
+class RunTableQueue<Run extends ClaimedRun> implements RunQueue<Run> {
+  readonly #options: RunTableQueueOptions<Run>;
   readonly #concurrency: number;
   readonly #pollMs: number;
   readonly #leaseMs: number;
+  readonly #claim: NewClaim;
   readonly #executing = new Set<Promise<void>>();
   readonly #aborts = new Set<AbortController>();
   readonly #draining = new AbortController();
@@ -72,11 +80,18 @@ class EmbeddedQueue<Run extends ClaimedRun> implements RunQueue<Run> {
   /** Whether leases of other workers are taken for ended ones. */
   #isFirst: boolean;
 
-  constructor(options: EmbeddedQueueOptions<Run>) {
+  constructor(options: RunTableQueueOptions<Run>) {
     this.#options = options;
     this.#concurrency = options.concurrency ?? 16;
     this.#pollMs = options.pollMs ?? 1_000;
     this.#leaseMs = options.leaseMs ?? 15_000;
+    const { worker, kinds, labels } = options;
+    this.#claim = {
+      worker,
+      leaseMs: this.#leaseMs,
+      ...(kinds && { kinds }),
+      ...(labels && { labels }),
+    };
     this.#isFirst = options.isAlone === true;
   }
 
@@ -84,21 +99,22 @@ class EmbeddedQueue<Run extends ClaimedRun> implements RunQueue<Run> {
     return this.#executing.size;
   }
 
-  get #hasRoom(): boolean {
+  get hasRoom(): boolean {
     return this.running + Number(this.#isClaiming) < this.#concurrency;
   }
 
   async add(create: (claim: NewClaim | undefined) => Promise<Run>): Promise<Run> {
     const execute = this.#execute;
     // Those who wait come first.
-    if (execute === undefined || !this.#isEmpty || !this.#hasRoom) {
+    if (execute === undefined || !this.#isEmpty || !this.hasRoom) {
       const run = await create(undefined);
       this.#isEmpty = false;
       this.#hasQueued = true;
       this.wake();
       return run;
     }
-    const creating = create({ worker: this.#options.worker, leaseMs: this.#leaseMs });
+    const from = this.#options.clock.monotonic();
+    const creating = create(this.#claim);
     const settled = creating.then(
       () => undefined,
       () => undefined,
@@ -109,7 +125,7 @@ class EmbeddedQueue<Run extends ClaimedRun> implements RunQueue<Run> {
     try {
       const run = await creating;
       isBegun = run.epoch > 0;
-      if (isBegun) this.#begin(run, execute);
+      if (isBegun) this.#begin(run, { execute, from });
       return run;
     } finally {
       this.#executing.delete(settled);
@@ -149,23 +165,24 @@ class EmbeddedQueue<Run extends ClaimedRun> implements RunQueue<Run> {
 
   /** Takes runs until there are none, or as many execute as may. */
   async #take(): Promise<void> {
-    const { claims, clock, worker, onError } = this.#options;
+    const { claims, clock, onError } = this.#options;
     this.#cancelPoll?.();
     try {
       while (this.#isAwake) {
         this.#isAwake = false;
         if (this.#isDue) await claims.releaseExpired({ isAll: this.#isFirst });
         this.#isDue = this.#isFirst = false;
-        while (this.#hasRoom) {
+        while (this.hasRoom) {
           const execute = this.#execute;
           this.#isClaiming = true;
           this.#hasQueued = false;
-          const run = execute && (await claims.claim({ worker, leaseMs: this.#leaseMs }));
+          const from = clock.monotonic();
+          const run = execute && (await claims.claim(this.#claim));
           this.#isClaiming = false;
           this.#isEmpty = !run && !this.#hasQueued;
           if (!run) break;
           // Also when the queue was stopped meanwhile: it waits for this run as for the others.
-          this.#begin(run, execute);
+          this.#begin(run, { execute, from });
         }
       }
     } catch (error) {
@@ -180,19 +197,19 @@ class EmbeddedQueue<Run extends ClaimedRun> implements RunQueue<Run> {
     });
   }
 
-  #begin(run: Run, execute: ExecuteRun<Run>): void {
-    const executing = this.#run(run, execute).finally(() => {
+  #begin(run: Run, begun: BegunRun<Run>): void {
+    const executing = this.#run(run, begun).finally(() => {
       this.#executing.delete(executing);
       this.wake();
     });
     this.#executing.add(executing);
   }
 
-  async #run(run: Run, execute: ExecuteRun<Run>): Promise<void> {
+  async #run(run: Run, { execute, from }: BegunRun<Run>): Promise<void> {
     const abort = new AbortController();
     this.#aborts.add(abort);
     if (this.#isLate) abort.abort(new QueueStoppedError());
-    const lease = this.#keepLease(run, abort);
+    const lease = this.#keepLease(run, { abort, from });
     try {
       await execute(run, abort.signal, this.#draining.signal);
     } catch (error) {
@@ -204,7 +221,10 @@ class EmbeddedQueue<Run extends ClaimedRun> implements RunQueue<Run> {
   }
 
   /** Renews the lease until the run has ended, and aborts the run before a lease ends that could not be renewed. */
-  #keepLease(run: Run, abort: AbortController): { readonly end: () => void } {
+  #keepLease(
+    run: Run,
+    { abort, from: claimedAt }: { readonly abort: AbortController; readonly from: number },
+  ): { readonly end: () => void } {
     const { clock, claims, onError } = this.#options;
     const leaseMs = this.#leaseMs;
     let isEnded = false;
@@ -219,9 +239,10 @@ class EmbeddedQueue<Run extends ClaimedRun> implements RunQueue<Run> {
       end();
       abort.abort(new LeaseEndedError(run.id));
     };
-    const endAfter = (ms: number) => {
+    /** The lease was taken at `from` at the latest: the answer may have come late. */
+    const endLater = (from: number) => {
       cancelEnd();
-      cancelEnd = clock.after(ms, lose);
+      cancelEnd = clock.after(leaseMs * 0.9 - (clock.monotonic() - from), lose);
     };
     const renew = async (): Promise<void> => {
       const from = clock.monotonic();
@@ -229,7 +250,7 @@ class EmbeddedQueue<Run extends ClaimedRun> implements RunQueue<Run> {
         const isRenewed = await claims.renew(run, { leaseMs });
         if (isEnded) return;
         if (!isRenewed) return lose();
-        endAfter(leaseMs * 0.9 - (clock.monotonic() - from));
+        endLater(from);
       } catch (error) {
         onError(error);
       }
@@ -240,7 +261,7 @@ class EmbeddedQueue<Run extends ClaimedRun> implements RunQueue<Run> {
         renewLater();
       });
     };
-    endAfter(leaseMs * 0.9);
+    endLater(claimedAt);
     renewLater();
     return { end };
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createEmbeddedQueue } from "../../src/engine/embedded-queue.ts";
+import { createRunTableQueue } from "../../src/engine/run-table-queue.ts";
 import type { ClaimedRun, RunClaims } from "../../src/engine/run-queue.ts";
 import type { NewClaim } from "../../src/storage/platform/runs/create-run.ts";
 import { ManualClock } from "../helpers/manual-clock.ts";
@@ -22,7 +22,7 @@ function setUp({ concurrency = 2 } = {}) {
   };
   const errors: unknown[] = [];
   const onError = (error: unknown) => errors.push(error);
-  const queue = createEmbeddedQueue({ claims, clock, worker: "w", concurrency, onError });
+  const queue = createRunTableQueue({ claims, clock, worker: "w", concurrency, onError });
   const started: string[] = [];
   const ends = new Map<string, () => void>();
   const drained: string[] = [];
@@ -56,7 +56,7 @@ function setUp({ concurrency = 2 } = {}) {
   return { queue, clock, looks, queued, started, ends, drained, asked, add, start, end };
 }
 
-describe("a run that is added to the embedded queue", () => {
+describe("a run that is added to the queue on the table of runs", () => {
   const claim = { worker: "w", leaseMs: 15_000 };
 
   it("is claimed with its creation and executed here, as many as there is room for", async () => {

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { checkpointQueries } from "../../checkpointers/queries.ts";
-import { WriteQueue, type WriteSetRow } from "../../checkpointers/pending-writes.ts";
-import type { DatabasePool } from "../../src/storage/pool.ts";
+import { checkpointQueries } from "../../../checkpointers/queries.ts";
+import { WriteQueue, type WriteSetRow } from "../../../checkpointers/writing/pending-writes.ts";
+import type { TransactionPool } from "../../../src/storage/tenant-pool.ts";
 
 const row: WriteSetRow = {
   namespace: "",
@@ -24,7 +24,7 @@ function emptyQueue() {
     sent.statements += 1;
     return { rows: [], rowCount: 1, command: "" };
   };
-  const pool = { forThread: () => ({ query }) as unknown as DatabasePool };
+  const pool = { forThread: () => ({ query }) as unknown as TransactionPool };
   return { queue: new WriteQueue(pool, checkpointQueries("public")), sent };
 }
 

@@ -1,0 +1,4 @@
+import { putsAheadContract } from "../contract/puts-ahead.ts";
+import { useDatabase } from "../helpers/databases.ts";
+
+putsAheadContract(useDatabase("pglite"));
