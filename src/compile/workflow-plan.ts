@@ -1,7 +1,12 @@
 import { answersInText } from "../context/answer-form.ts";
 import type { AgentSpec } from "../definition/schema/agent.ts";
 import type { JsonSchema } from "../definition/schema/json-schema.ts";
-import type { NodeOfType, WorkflowGraph, WorkflowNode } from "../definition/schema/workflow.ts";
+import {
+  durationSeconds,
+  type NodeOfType,
+  type WorkflowGraph,
+  type WorkflowNode,
+} from "../definition/schema/workflow.ts";
 import { analyzeFlow, type WorkflowFlow } from "../definition/workflow/flow.ts";
 import { endOfWorkflow } from "../state/branch.ts";
 import type { ExecutionMode } from "../state/step-record.ts";
@@ -20,7 +25,14 @@ export interface WorkflowPlan {
   readonly maxVisits: number;
 }
 
-export type PlanNode = LlmNode | ToolNode | RouterNode | HumanNode | AgentNode | PlannerNode;
+export type PlanNode =
+  | LlmNode
+  | ToolNode
+  | RouterNode
+  | HumanNode
+  | WaitNode
+  | AgentNode
+  | PlannerNode;
 
 interface PlanNodeBase {
   readonly name: string;
@@ -86,6 +98,19 @@ export interface HumanNode extends PlanNodeBase {
   readonly schema: JsonSchema | null;
   readonly timeoutSeconds: number | null;
   readonly onTimeout: "approve" | "reject" | "fail";
+}
+
+export interface WaitNode extends PlanNodeBase {
+  readonly type: "wait";
+  /** Template of an ISO 8601 time; null for a duration or an event. */
+  readonly until: string | null;
+  /** How long it waits, or how long the event may take; null for no limit. */
+  readonly seconds: number | null;
+  readonly event: string | null;
+  /** Of the event's payload; null for any. */
+  readonly schema: JsonSchema | null;
+  /** With templates; undefined if there is none. */
+  readonly fallback: unknown;
 }
 
 export interface AgentNode extends PlanNodeBase {
@@ -204,6 +229,19 @@ function planNode(
         schema: schema ?? null,
         timeoutSeconds: timeout_seconds ?? null,
         onTimeout: on_timeout ?? "fail",
+      };
+    }
+    case "wait": {
+      const { until, for: given, event, schema, timeout, default: fallback } = node.config;
+      const limit = given ?? timeout;
+      return {
+        ...base,
+        type: "wait",
+        until: until ?? null,
+        seconds: limit === undefined ? null : durationSeconds(limit),
+        event: event ?? null,
+        schema: schema ?? null,
+        fallback,
       };
     }
     case "agent": {

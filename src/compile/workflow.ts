@@ -1,4 +1,5 @@
 import type { Clock, IdSource } from "../clock.ts";
+import { waitNode } from "./nodes/wait.ts";
 import { toAnswerText } from "../context/answer-form.ts";
 import { expressionScope } from "../definition/check/expressions.ts";
 import { checkFromJsonSchema } from "../definition/schema/json-schema.ts";
@@ -153,6 +154,11 @@ function workOf(plan: PlanNode, making: Making): { work: NodeWork; lastAnswer?: 
       const proposed = plan.proposed === null ? null : templateValue(plan.proposed, scope);
       return { work: humanNode({ plan, prompt, proposed }) };
     }
+    case "wait": {
+      const until = template(plan.until, scope);
+      const fallback = plan.fallback === undefined ? null : templateValue(plan.fallback, scope);
+      return { work: waitNode({ plan, until, fallback }) };
+    }
     case "agent": {
       const input = plan.input === null ? null : templateValue(plan.input, scope);
       const agent = services.agents.get(plan.name);
@@ -282,6 +288,7 @@ function mainValue(node: PlanNode | undefined, output: unknown): unknown {
     case "router":
       return output["choice"];
     case "human":
+    case "wait":
       return output["value"];
     case "agent":
     case "planner":

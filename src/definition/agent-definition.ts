@@ -79,6 +79,7 @@ export function mayCallModel(definition: Pick<AgentDefinition, "spec" | "agents"
       }
       case "human":
       case "tool":
+      case "wait":
         return false;
     }
   });

@@ -104,6 +104,11 @@ function nodeShape(node: WorkflowNode): WorkflowNode {
       const schema = withoutDefaults(node.config.schema);
       return { ...node, config: { ...node.config, schema } };
     }
+    case "wait": {
+      if (!node.config.schema) return node;
+      const schema = withoutDefaults(node.config.schema);
+      return { ...node, config: { ...node.config, schema } };
+    }
     case "tool":
     case "router":
     case "agent":

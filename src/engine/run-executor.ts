@@ -15,12 +15,14 @@ import type { Platform } from "../storage/platform/open-platform.ts";
 import type { RunClaim, StoredRunEvent } from "../storage/platform/runs/events.ts";
 import type { Run } from "../storage/platform/runs/runs.ts";
 import type { FinishedState } from "../storage/platform/runs/run-rows.ts";
+import type { ThreadEvent } from "../storage/platform/time/thread-events.ts";
 import type { ThreadFences } from "../storage/tenant-pool.ts";
 import { RepeatedEvents } from "./repeated-events.ts";
 import { type RunEvent, RunEventWriter } from "./run-events.ts";
 import type { RunRequest, RunResult } from "./run-request.ts";
 import {
   causeOf,
+  deadlineOf,
   deadResult,
   endedResult,
   endEvents,
@@ -32,6 +34,7 @@ import { errorEvent, write } from "./graph/graph-events.ts";
 import { runGraph } from "./graph/graph-run.ts";
 import { requestWriter, withRollback } from "./run-rollback.ts";
 import type { RunSignals } from "./run-signals.ts";
+import { resumptionWith, waitFor } from "./time/event-waits.ts";
 
 /** What a run of a tenant executes on. */
 export interface RunServices {
@@ -48,7 +51,7 @@ export interface LoadedAgent {
 }
 
 export interface RunExecutorOptions {
-  readonly platform: Pick<Platform, "claims" | "events" | "webhooks">;
+  readonly platform: Pick<Platform, "claims" | "events" | "threadEvents" | "timers" | "webhooks">;
   /** Calls `work` with the services of a tenant, which stay open meanwhile. */
   readonly useServices: <T>(tenantId: string, work: (of: RunServices) => Promise<T>) => Promise<T>;
   /** Loads a version of an agent. */
@@ -57,6 +60,8 @@ export interface RunExecutorOptions {
     of: { readonly tenantId: string; readonly definitionId: string },
   ) => Promise<LoadedAgent>;
   readonly signals: RunSignals;
+  /** Called when a run that was to wait was queued again: an event that it waits for is there. */
+  readonly onQueued?: () => void;
   /** Called when deliveries to webhooks were queued. */
   readonly onDeliveries?: () => void;
   readonly clock: Clock;
@@ -322,9 +327,12 @@ export class RunExecutor {
     { state, ...result }: EndedRun,
     rest: readonly RunEvent[],
   ): Promise<readonly StoredRunEvent[]> {
-    const { claims, webhooks } = this.options.platform;
+    const { claims, threadEvents, timers, webhooks } = this.options.platform;
+    const dueAt = deadlineOf(result, this.options.clock.now());
     const events = [...rest, ...endEvents(run, { ...result, state })];
     let deliveries = 0;
+    let isQueued = false;
+    const names = (result.waits ?? []).flatMap(({ event }) => event ?? []);
     const written = await claims.finish(
       { id: run.id, tenantId: run.tenantId, epoch: run.epoch },
       {
@@ -337,11 +345,19 @@ export class RunExecutor {
           [deliveries] = await Promise.all([
             webhooks.enqueue(run.tenantId, endNotice(run, result), client),
             continues && claims.endWaiting(run, client),
+            dueAt !== null && timers.set(run, dueAt, client),
           ]);
+          if (names.length === 0 || result.cause !== null) return;
+          const decide = (event: ThreadEvent) => {
+            const wait = waitFor(result, event.name);
+            return wait === undefined ? null : resumptionWith(run, wait, event);
+          };
+          isQueued = await threadEvents.take(run, { names, decide }, client);
         },
       },
     );
     if (written === null) throw new LeaseLostError({ runId: run.id, epoch: run.epoch });
+    if (isQueued) this.options.onQueued?.();
     if (deliveries > 0) this.options.onDeliveries?.();
     return written;
   }

@@ -41,6 +41,8 @@ export interface RunResult {
   readonly tool_calls: readonly ClientCall[];
   /** Requests that wait for people. */
   readonly requests: readonly PendingRequest[];
+  /** What wait nodes wait for; left out by a run without. */
+  readonly waits?: readonly PendingRequest[];
   readonly incomplete: string | null;
   readonly cause: TurnCause | null;
   /** Of the whole turn. */

@@ -3,7 +3,7 @@ import type { ExecuteResult } from "../runtime/execute-agent.ts";
 import type { Status } from "../state/lifecycle.ts";
 import { noUsage } from "../state/usage.ts";
 import type { Run } from "../storage/platform/runs/runs.ts";
-import type { FinishedState } from "../storage/platform/runs/run-rows.ts";
+import type { FinishedState, RunState } from "../storage/platform/runs/run-rows.ts";
 import { isRecord } from "../values/json.ts";
 import { requestEvent, type RunEvent } from "./run-events.ts";
 import type { RunRequest, RunResult, TurnCause } from "./run-request.ts";
@@ -22,7 +22,9 @@ export function toRunResult(
   of: { readonly request: RunRequest; readonly checkpointId: string | null },
 ): RunResult {
   const { output, failure, cancel_reason: reason } = result;
-  const status = finishedStates[result.status] ?? "failed";
+  const isOfWaits = result.toolCalls.length === 0 && result.waits.length > 0;
+  const ended = finishedStates[result.status] ?? "failed";
+  const status = ended === "awaiting_tool" && isOfWaits ? "awaiting_event" : ended;
   const cause =
     failure !== null
       ? { code: failure.cause, message: failure.message }
@@ -36,6 +38,7 @@ export function toRunResult(
     output,
     tool_calls: result.toolCalls,
     requests: result.interrupts,
+    ...(result.waits.length > 0 && { waits: result.waits }),
     incomplete: result.incomplete_reason,
     cause,
     usage: result.usage,
@@ -86,6 +89,38 @@ export function endNotice(
     event: `run.${status}`,
     body: { run_id, thread_id, instance_id, turn_id, status, cause },
   };
+}
+
+/** States in which the turn of a run waits. */
+export const awaiting: readonly RunState[] = ["awaiting_human", "awaiting_tool", "awaiting_event"];
+
+/** Milliseconds until a run tries again whose turn waits, and could not be continued. */
+const refusedMs = 600_000;
+/** The year 10,000: a limit after it is none. */
+const endOfLimits = 253_402_300_800_000;
+
+/**
+ * When a run that waits resumes: at the first deadline of what it waits for, but not soon after it was refused.
+ * ISO 8601; null if it does not wait, or without a limit.
+ */
+export function deadlineOf(
+  {
+    status,
+    requests,
+    tool_calls: calls,
+    waits = [],
+    cause,
+  }: Pick<RunResult, "status" | "requests" | "tool_calls" | "waits" | "cause">,
+  now: Date,
+): string | null {
+  if (!awaiting.includes(status)) return null;
+  const times = [...requests, ...calls, ...waits].flatMap(({ expires_at: text }) => {
+    const time = Date.parse(text ?? "");
+    return time < endOfLimits ? [time] : [];
+  });
+  if (times.length === 0) return null;
+  const earliest = cause === null ? 0 : now.getTime() + refusedMs;
+  return new Date(Math.max(earliest, Math.min(...times))).toISOString();
 }
 
 /** The last events of a turn. The stream of a graph has its errors and interrupts already. */

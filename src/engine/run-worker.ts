@@ -11,6 +11,7 @@ import { type RunEnd, RunExecutor, type RunExecutorOptions } from "./run-executo
 import type { RunQueue } from "./run-queue.ts";
 import { createRunTableQueue } from "./run-table-queue.ts";
 import { RunSignals, threadOfSignal, type Versions } from "./run-signals.ts";
+import { dueEveryMs, dueRunsJob } from "./time/due-runs.ts";
 import {
   type EphemeralThreadsOptions,
   ephemeralThreadsJob,
@@ -80,6 +81,7 @@ export function createRunWorker(options: RunWorkerOptions): RunWorker {
     loadAgent,
     signals,
     onDeliveries: sender.wake,
+    onQueued: () => queue.wake(),
     clock,
     onError,
     onEnd(end) {
@@ -168,6 +170,11 @@ export function createRunWorker(options: RunWorkerOptions): RunWorker {
       });
       signals.send = (runId) => notices?.send(runId);
       const { deleteThread } = options;
+      const isStopping = () => isStopped;
+      const onRuns = () => {
+        queue.wake();
+        tellOthers();
+      };
       const isBusy = () => queue.running > 0;
       const ephemeral = {
         platform,
@@ -175,7 +182,7 @@ export function createRunWorker(options: RunWorkerOptions): RunWorker {
         deleteThread,
         onError,
         isBusy,
-        isStopped: () => isStopped,
+        isStopped: isStopping,
       };
       const upkeeps = [
         startUpkeep({ clock, onError, jobs: platformJobs(platform) }),
@@ -186,6 +193,11 @@ export function createRunWorker(options: RunWorkerOptions): RunWorker {
           jobs: [ephemeralThreadsJob(ephemeral)],
         }),
       ];
+      // A process without workers leaves it to those that have some.
+      if (concurrency > 0) {
+        const due = dueRunsJob({ platform, onRuns, onError, isStopped: isStopping });
+        upkeeps.push(startUpkeep({ clock, onError, everyMs: dueEveryMs, jobs: [due] }));
+      }
       stopUpkeep = async () => {
         await Promise.all(upkeeps.map((upkeep) => upkeep.stop()));
       };

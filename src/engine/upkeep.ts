@@ -27,16 +27,17 @@ const deliveryDays = 30;
 
 /**
  * The jobs of the platform's tables: the partitions of the next days are made, and idempotency keys older than 24 hours
- * and deliveries of webhooks that ended more than 30 days ago are removed.
+ * deliveries of webhooks that ended more than 30 days ago, and events of threads after a week are removed.
  */
 export function platformJobs(
-  platform: Pick<Platform, "partitions" | "idempotency" | "webhooks">,
+  platform: Pick<Platform, "partitions" | "idempotency" | "webhooks" | "threadEvents">,
 ): readonly UpkeepJob[] {
-  const { partitions, idempotency, webhooks } = platform;
+  const { partitions, idempotency, webhooks, threadEvents } = platform;
   return [
     () => partitions.ensure(),
     () => idempotency.sweep(),
     () => webhooks.removeEnded({ olderThanDays: deliveryDays }),
+    () => threadEvents.sweep(),
   ];
 }
 

@@ -39,10 +39,18 @@ export interface AttemptOutcome {
 export interface ExecuteResult<Output = unknown, Exec = unknown, Attempt = unknown> {
   /** Null unless `status` is COMPLETED. */
   readonly output: Output | null;
-  /** AWAITING_HUMAN while a person is asked; else AWAITING_TOOL while calls of client tools have no result. */
+  /**
+   * AWAITING_HUMAN while a person is asked; else AWAITING_TOOL while calls of client tools have no result, or a
+   * wait node waits.
+   */
   readonly status: Status;
   /** Pending human requests; each is answered by its id. Empty unless `status` is AWAITING_HUMAN. */
   readonly interrupts: readonly PendingRequest[];
+  /**
+   * What wait nodes wait for, a time (`expires_at`) or an event (`event`), whose payload is the answer by its id. Empty
+   * unless the turn waits.
+   */
+  readonly waits: readonly PendingRequest[];
   /** Calls of client tools that wait for the caller's results. Empty unless the turn waits. */
   readonly toolCalls: readonly ClientCall[];
   readonly state: AgentState<Exec, Attempt>;
@@ -68,7 +76,8 @@ export interface ExecuteResult<Output = unknown, Exec = unknown, Attempt = unkno
 
 export function toResult(streamed: StreamedTurn, threadId: string): ExecuteResult {
   const { state, requests, usageBefore } = streamed;
-  const interrupts = requests.filter(({ kind }) => kind !== "tool_calls");
+  const interrupts = requests.filter(({ kind }) => kind !== "tool_calls" && kind !== "wait");
+  const waits = requests.filter(({ kind }) => kind === "wait");
   const toolCalls = clientCallsIn(requests);
   const { turn, usage = noUsage } = state;
   const ofTurn = turnUsage({ turn, usage });
@@ -77,8 +86,9 @@ export function toResult(streamed: StreamedTurn, threadId: string): ExecuteResul
     state.status === "COMPLETED" ? [{ attempt_number: failed.length, errors: [] }] : [];
   return {
     output: state.output ?? null,
-    status: waitingStatus({ interrupts, toolCalls }) ?? state.status ?? "CREATED",
+    status: waitingStatus({ interrupts, toolCalls, waits }) ?? state.status ?? "CREATED",
     interrupts,
+    waits,
     toolCalls,
     state: { execution: state.execution, attempt: state.attempt },
     steps: stepsOfTurn(state.steps ?? [], state.turn_number ?? 0),
@@ -97,9 +107,10 @@ export function toResult(streamed: StreamedTurn, threadId: string): ExecuteResul
 function waitingStatus({
   interrupts,
   toolCalls,
-}: Pick<ExecuteResult, "interrupts" | "toolCalls">): Status | null {
+  waits,
+}: Pick<ExecuteResult, "interrupts" | "toolCalls" | "waits">): Status | null {
   if (interrupts.length > 0) return "AWAITING_HUMAN";
-  return toolCalls.length > 0 ? "AWAITING_TOOL" : null;
+  return toolCalls.length > 0 || waits.length > 0 ? "AWAITING_TOOL" : null;
 }
 
 /** Earlier versions stored no reason; there was only one. */

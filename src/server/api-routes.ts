@@ -4,7 +4,10 @@ import { checkpointRoutes } from "./checkpoints/routes.ts";
 import { threadRoutes } from "./checkpoints/thread-routes.ts";
 import { memoryRoutes } from "./memory/routes.ts";
 import { runRoutes } from "./runs/routes.ts";
+import { scheduleRoutes } from "./schedules/routes.ts";
 import { toolRoutes } from "./tools/routes.ts";
+import { eventRoutes } from "./runs/event-routes.ts";
+import { waitingRoutes } from "./runs/waiting-routes.ts";
 import { usageRoutes } from "./usage/routes.ts";
 import { retryRoutes } from "./runs/retry-routes.ts";
 import { workerRoutes } from "./workers/routes.ts";
@@ -14,6 +17,9 @@ import { webhookRoutes } from "./webhooks/routes.ts";
 export function apiRoutes(base: ApiBase): readonly Route[] {
   return [
     ...runRoutes(base),
+    ...waitingRoutes(base),
+    ...eventRoutes(base),
+    ...scheduleRoutes(base),
     ...retryRoutes(base),
     ...workerRoutes(base),
     ...toolRoutes(base),

@@ -3,7 +3,7 @@ import type { Page } from "../storage/platform/checks.ts";
 import type { Answer } from "./route.ts";
 
 /** A whole number in the query, with its bounds in the document. */
-function integerParameter(of: {
+export function integerParameter(of: {
   readonly from: number;
   readonly to: number;
   readonly default: number;

@@ -71,7 +71,7 @@ export type AgentEventBody =
   | {
       readonly type: "subtask_wait";
       readonly id: string;
-      readonly waits_for: "person" | "caller" | "retry";
+      readonly waits_for: "person" | "caller" | "event" | "retry";
       readonly reason: string;
     }
   /** A subtask is done, failed or skipped, and that is durably stored. */

@@ -28,6 +28,8 @@ export type HumanAnswer =
   | { readonly ok: true; readonly on: "value"; readonly decision: Decision }
   /** `decisions` has an entry for every pending call. */
   | { readonly ok: true; readonly on: "calls"; readonly decisions: CallDecisions }
+  /** The payload of the event that a wait is for. */
+  | { readonly ok: true; readonly on: "event"; readonly payload: unknown }
   /** Results of some or all of the calls that the caller makes. */
   | { readonly ok: true; readonly on: "results"; readonly results: readonly CallResult[] };
 
@@ -40,7 +42,7 @@ export type CallResult = { readonly call_id: string } & (
 
 /** The parts of a request that determine how its answer is read. */
 type AnsweredRequest = Pick<HumanRequest, "kind" | "proposed" | "schema"> &
-  Partial<Pick<HumanRequest, "prompt">>;
+  Partial<Pick<HumanRequest, "prompt" | "event">>;
 
 /**
  * Reads a person's answer. `problem` says what was expected and what came; it can be shown to the person, who is asked
@@ -58,8 +60,41 @@ export function checkHumanAnswer(
     const results = readToolResults(proposedCalls(request.proposed), answer);
     return results.ok ? { ok: true, on: "results", results: results.value } : results;
   }
+  if (request.kind === "wait") {
+    const payload = readPayload(request, answer);
+    return payload.ok ? { ok: true, on: "event", payload: payload.value } : payload;
+  }
   const read = readValueAnswer(request, answer);
   return read.ok ? { ok: true, on: "value", decision: read.value } : read;
+}
+
+/** UTF-8 bytes of the JSON of an event's payload. */
+export const maxPayloadBytes = 65_536;
+
+/** Reads the payload of an event. A bound one names its event. */
+function readPayload(
+  { event, schema }: Pick<AnsweredRequest, "event" | "schema">,
+  answer: unknown,
+): Read<unknown> {
+  if (event === undefined) return problem("The run waits for a time, and takes no answer.");
+  const payload = isBoundEvent(answer, event) ? answer.payload : answer;
+  const copy = toJson(payload ?? null, maxPayloadBytes);
+  if (!copy.whole) {
+    const most = maxPayloadBytes.toLocaleString("en");
+    return problem(`Expected a payload of at most ${most} bytes of JSON; got more.`);
+  }
+  return checkBySchema(schema, copy.value);
+}
+
+/** A payload as the node gets it, which tells it from the answer to another request. */
+interface BoundEvent {
+  readonly event: string;
+  readonly payload: unknown;
+}
+
+function isBoundEvent(answer: unknown, event: string): answer is BoundEvent {
+  if (!isRecord(answer) || answer["event"] !== event) return false;
+  return Object.hasOwn(answer, "payload") && Object.keys(answer).length === 2;
 }
 
 function readValueAnswer(request: AnsweredRequest, answer: unknown): Read<Decision> {
@@ -98,7 +133,10 @@ function isNewText(
 
 function checkValue(request: Pick<HumanRequest, "schema">, value: unknown): Read<unknown> {
   const schema = valueSchemaOf(request);
-  if (schema === null) return { ok: true, value };
+  return schema === null ? { ok: true, value } : checkBySchema(schema, value);
+}
+
+function checkBySchema(schema: HumanRequest["schema"], value: unknown): Read<unknown> {
   try {
     const parsed = zodFromJsonSchema(schema).safeParse(value);
     if (parsed.success) return { ok: true, value: parsed.data };
@@ -265,6 +303,12 @@ export function bindAnswer(request: AnsweredRequest, answer: unknown): unknown {
     const results = readToolResults(proposedCalls(request.proposed), answer);
     return results.ok ? { tool_results: results.value } : answer;
   }
+  if (request.kind === "wait") {
+    const read = checkHumanAnswer(request, answer);
+    return read.ok && read.on === "event"
+      ? ({ event: request.event ?? "", payload: read.payload } satisfies BoundEvent)
+      : answer;
+  }
   const hash = hashRequest(request);
   const read = hash === null ? null : checkHumanAnswer(request, answer);
   if (read?.ok !== true) return answer;
@@ -273,7 +317,7 @@ export function bindAnswer(request: AnsweredRequest, answer: unknown): unknown {
     const value = isDecisionRecord(answer) ? answer["value"] : answer;
     return recordOf(read.decision, { hash, value });
   }
-  if (read.on === "results") return answer;
+  if (read.on === "results" || read.on === "event") return answer;
   const decisions = proposedCalls(request.proposed).map((call) => {
     const decision = read.decisions.get(call.id) ?? { decision: "reject", reason: "" };
     const args = decision.decision === "edit" ? decision.value : undefined;

@@ -8,9 +8,9 @@ import type { SubtaskStatus } from "./plan.ts";
 export interface HumanRequest {
   /**
    * `tool_approval`: `proposed` is the list of pending tool calls. `tool_calls`: `proposed` is the list of calls whose
-   * results the caller returns.
+   * results the caller returns. `wait`: nothing is asked of a person; the run waits for `event`, or until `expires_at`.
    */
-  readonly kind: "approval" | "input" | "edit" | "tool_approval" | "tool_calls";
+  readonly kind: "approval" | "input" | "edit" | "tool_approval" | "tool_calls" | "wait";
   /** The graph node that waits. */
   readonly node: string;
   /** The agent nodes around it, outermost first. */
@@ -22,6 +22,8 @@ export interface HumanRequest {
   readonly schema: Readonly<Record<string, unknown>>;
   /** ISO 8601; null if the answer has no deadline. For `tool_calls`, the first deadline of a call. */
   readonly expires_at: string | null;
+  /** The event that a `wait` is for; left out by one for a time, and by the other kinds. */
+  readonly event?: string;
   /** When the calls of `tool_calls` were first requested, ISO 8601; left out by the other kinds. */
   readonly asked_at?: string;
   /** SHA-256 of what is approved, which an answer may name. Left out for input requests, and by earlier versions. */
@@ -112,6 +114,7 @@ const kinds: ReadonlySet<unknown> = new Set([
   "edit",
   "tool_approval",
   "tool_calls",
+  "wait",
 ]);
 
 function isRequest(value: unknown): value is HumanRequest {
@@ -142,6 +145,7 @@ export function hashRequest({
   switch (kind) {
     case "input":
     case "tool_calls":
+    case "wait":
       return null;
     case "approval":
     case "edit":

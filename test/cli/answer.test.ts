@@ -36,6 +36,15 @@ workflow_graph:
   edges:
     - { from: ask, to: END }
 `,
+  "wait.yaml": `name: wait
+workflow_graph:
+  entry_point: paid
+  nodes:
+    - { name: paid, type: wait, config: { event: order.paid, schema: { type: object, properties: { amount: { type: integer } }, required: [amount] } } }
+  edges:
+    - { from: paid, to: END }
+  output: { message: "paid \${nodes.paid.value.amount}" }
+`,
   "send.ts": `import { defineAgent, defineTool } from ${inPackage};
     const send = defineTool({
       name: "send", description: "Sends a text.", requires_approval: true,
@@ -287,5 +296,27 @@ To answer:
 `);
     const later = await run(cwd, ["both.yaml", "-t", "t", "-a", "Bo", "--json"]);
     expect(JSON.parse(later.shown)).toMatchObject({ output: { message: "Bo 1" } });
+  });
+});
+
+describe("a turn that waits for an event", () => {
+  it("exits with 3, says what it waits for, and takes the payload as an answer", async () => {
+    const cwd = await folderWith(files);
+    const at = ["wait.yaml", "--thread", "t"];
+    const begun = await run(cwd, [...at, "go"]);
+    expect(begun.code).toBe(3);
+    expect(begun.shown).toContain("■ Waits for an event.");
+    expect(begun.shown).toContain(`--answer '{"amount":"<integer>"}'`);
+    const refused = await run(cwd, [...at, "--answer", '{"amount":"x"}']);
+    expect([refused.code, refused.errors]).toEqual([2, expect.stringContaining("amount")]);
+    const still = await run(cwd, [...at, "--json"]);
+    expect(still.code).toBe(3);
+    expect(JSON.parse(still.shown)).toMatchObject({
+      status: "AWAITING_TOOL",
+      interrupts: [],
+      waits: [{ kind: "wait", event: "order.paid", expires_at: null }],
+    });
+    const ended = await run(cwd, [...at, "--answer", '{"amount":5}']);
+    expect([ended.code, ended.shown]).toEqual([0, expect.stringContaining("paid 5")]);
   });
 });

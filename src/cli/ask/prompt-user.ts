@@ -125,6 +125,8 @@ function dialogue(request: PendingRequest, options: PromptOptions): Promise<Answ
         fields: formFields(newValueSchema(request)),
         read: (text) => readEdit(request, text),
       });
+    case "wait":
+      return askValue(request, { label: "payload", passages }, options);
     case "tool_calls":
       return askValue(request, { label: "results as JSON", passages }, options);
     case "tool_approval":

@@ -71,7 +71,8 @@ export function plainReport(io: CliIo, resume: string | null): RunReport {
         return;
       }
       const layout = outputLayout({ stdout: io.stderr, env: io.env });
-      const waits = result.status === "AWAITING_HUMAN" || result.toolCalls.length > 0;
+      const isOpen = result.interrupts.length > 0 || result.waits.length > 0;
+      const waits = isOpen || result.toolCalls.length > 0;
       const how = waits ? resume : null;
       // Without the totals at the end.
       say(endingLines(result, { ...layout, elapsedMs: 0, resume: how }).slice(1, -2));

@@ -104,9 +104,9 @@ async function askFirst(
   return toolResults === "left" ? null : { toolResults };
 }
 
-function exitCodeOf({ status, toolCalls }: ExecuteResult): number {
+function exitCodeOf({ status, toolCalls, waits }: ExecuteResult): number {
   if (status === "COMPLETED") return exitCodes.done;
-  return status === "AWAITING_HUMAN" || toolCalls.length > 0
+  return status === "AWAITING_HUMAN" || toolCalls.length > 0 || waits.length > 0
     ? exitCodes.waits
     : exitCodes.runFailed;
 }

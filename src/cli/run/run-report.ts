@@ -116,10 +116,10 @@ export function resultJson(
   result: ExecuteResult,
   threadId: string | null,
 ): Readonly<Record<string, unknown>> {
-  const { status, output, interrupts, toolCalls, incomplete, incomplete_reason } = result;
+  const { status, output, interrupts, waits, toolCalls, incomplete, incomplete_reason } = result;
   const { failure, attempts, usage, invocation_usage, steps, cancel_reason } = result;
-  const waits = { interrupts, tool_calls: toolCalls };
-  const ending = { status, output, ...waits, incomplete, incomplete_reason, failure, attempts };
+  const open = { interrupts, ...(waits.length > 0 && { waits }), tool_calls: toolCalls };
+  const ending = { status, output, ...open, incomplete, incomplete_reason, failure, attempts };
   const why = cancel_reason !== null && { cancel_reason };
   return { thread_id: threadId, ...ending, ...why, usage, invocation_usage, steps };
 }

@@ -130,7 +130,13 @@ export function checkAnswers(
   }
   const [only, ...others] = waiting;
   if (only === undefined) throw new NothingToAnswerError(threadId, status);
-  if ("bare" in given && others.length > 0) throw new AmbiguousAnswerError(waiting);
+  if ("bare" in given && others.length > 0) {
+    // An answer without an id is for the question, where a wait is pending as well.
+    const asked = waiting.filter(({ kind }) => kind !== "wait");
+    if (asked.length > 0 && asked.length < waiting.length)
+      return checkAnswers(given, { threadId, status, waiting: asked, isUnseen });
+    throw new AmbiguousAnswerError(waiting);
+  }
   const answers = "bare" in given ? { [only.id]: given.bare } : given.byId;
   const bound = Object.entries(answers).map(([id, answer]) => {
     const request = waiting.find((one) => one.id === id);
@@ -158,7 +164,7 @@ function checkAnswer(request: WaitingRequest, answer: unknown, isUnseen: boolean
 
 /** Returns whether an answer approves the proposal, unchanged or edited. */
 function allows(answer: HumanAnswer): boolean {
-  if (answer.on === "results") return false;
+  if (answer.on === "results" || answer.on === "event") return false;
   const decisions = answer.on === "value" ? [answer.decision] : [...answer.decisions.values()];
   return decisions.some(({ decision }) => decision !== "reject");
 }

@@ -238,7 +238,8 @@ export async function requestHumanInput<T>(
   request: Omit<HumanRequest, "node" | "within" | "problem">,
   read: (answer: unknown) => Read<T>,
 ): Promise<T> {
-  run.emit({ type: "status", status: "AWAITING_HUMAN" });
+  const status = request.kind === "wait" ? "AWAITING_TOOL" : "AWAITING_HUMAN";
+  run.emit({ type: "status", status });
   const asked: HumanRequest = { ...request, node: run.node, within: run.within };
   const approves = asked.hash !== undefined;
   let again = asked;

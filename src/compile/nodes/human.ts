@@ -15,8 +15,8 @@ export interface HumanNodeDeps {
 }
 
 /**
- * Stops the run until a person answers or the timeout expires. No timer wakes the thread: the next run finds that the
- * time has expired.
+ * Stops the run until a person answers or the timeout expires. A run after that finds that the time has expired: the
+ * engine makes one, code and the command line do not.
  */
 export function humanNode({ plan, prompt, proposed }: HumanNodeDeps): NodeWork {
   const { kind } = plan;

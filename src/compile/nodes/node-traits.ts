@@ -8,7 +8,7 @@ interface NodeTraits {
   /** What it does with the pending calls of its branch. */
   readonly pendingCalls: "requests" | "runs" | "keeps";
   /** The status of a turn whose only branch is there; `by_calls` if that depends on the calls. */
-  readonly status: "EXECUTING" | "AWAITING_HUMAN" | "by_calls";
+  readonly status: "EXECUTING" | "AWAITING_HUMAN" | "AWAITING_TOOL" | "by_calls";
 }
 
 const plainNode = {
@@ -24,6 +24,7 @@ export const nodeTraits: Readonly<Record<PlanNode["type"], NodeTraits>> = {
   tool: { ...plainNode, pendingCalls: "runs", status: "by_calls" },
   router: { ...plainNode, callsModel: true },
   human: { ...plainNode, status: "AWAITING_HUMAN" },
+  wait: { ...plainNode, status: "AWAITING_TOOL" },
   agent: plainNode,
   planner: plainNode,
 };
@@ -43,6 +44,7 @@ export function makesRecord(node: PlanNode): boolean {
     case "tool":
       return node.tool !== null;
     case "human":
+    case "wait":
     case "agent":
     case "planner":
       return false;

@@ -205,10 +205,10 @@ class Dataflow {
       await log.waits(id, begun, outcome.interrupts);
       this.#waiting.push(...outcome.interrupts);
       this.#scheduler.suspend(id);
-      const isForCaller = outcome.interrupts.every(
-        ({ value }) => requestOf("", value, id).kind === "tool_calls",
-      );
-      const waits_for = isForCaller ? "caller" : "person";
+      const kinds = outcome.interrupts.map(({ value }) => requestOf("", value, id).kind);
+      const others = kinds.filter((kind) => kind !== "wait");
+      const isForCaller = others.every((kind) => kind === "tool_calls");
+      const waits_for = others.length === 0 ? "event" : isForCaller ? "caller" : "person";
       run.emit({ type: "subtask_wait", id, waits_for, reason: "" });
       return;
     }

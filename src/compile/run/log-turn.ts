@@ -60,7 +60,7 @@ export async function logTurn(
   await calls.flush();
 }
 
-/** Returns the status in which a turn waits: for people, else for its caller. Null if it does not wait. */
+/** Returns the status in which a turn waits: for people, else for its caller or an event. Null if it does not wait. */
 function waitingStatus(tuple: CheckpointTuple): Status | null {
   const open = new Set(
     pendingTasks(tuple).flatMap(({ id, state }) => (state === "interrupted" ? [id] : [])),
@@ -71,5 +71,7 @@ function waitingStatus(tuple: CheckpointTuple): Status | null {
       : [],
   );
   if (kinds.length === 0) return null;
-  return kinds.every((kind) => kind === "tool_calls") ? "AWAITING_TOOL" : "AWAITING_HUMAN";
+  return kinds.every((kind) => kind === "tool_calls" || kind === "wait")
+    ? "AWAITING_TOOL"
+    : "AWAITING_HUMAN";
 }

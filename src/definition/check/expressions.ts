@@ -115,6 +115,11 @@ function ofNode(
           : check.template(node.config.prompt, [...path, "prompt"])),
         ...check.value(node.config.proposed, [...path, "proposed"]),
       ];
+    case "wait":
+      return [
+        ...check.template(node.config.until, [...path, "until"]),
+        ...check.value(node.config.default, [...path, "default"]),
+      ];
     case "agent":
       return check.value(node.config.input, [...path, "input"]);
     case "planner":
@@ -203,6 +208,12 @@ function outputOf(node: WorkflowNode | UnknownNode): ValueType {
       return closed({ choice: string, reason: string });
     case "human":
       return closed({ approved: bool, value: any, reason: string, timed_out: bool });
+    case "wait": {
+      const { schema, timeout } = node.config;
+      // A default may be of another form, and without one it may be null.
+      const isKnown = schema !== undefined && timeout === undefined;
+      return closed({ value: isKnown ? valueTypeOfJsonSchema(schema) : any, timed_out: bool });
+    }
     case "agent":
       return closed({ status: string, output: any, failure: any });
     case "planner":

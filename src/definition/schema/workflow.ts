@@ -90,6 +90,53 @@ const humanNode = z.strictObject({
   }),
 });
 
+/** Ten years. */
+const maxWaitSeconds = 315_576_000;
+const durationPattern = /^P(?=.)(?:(\d{1,4})W)?(?:(\d{1,5})D)?(?:T(?=\d)(?:(\d{1,6})H)?(?:(\d{1,7})M)?(?:(\d{1,9})S)?)?$/;
+
+/** Returns the seconds of a duration: a number of them, or ISO 8601 with weeks, days, hours, minutes and seconds. */
+export function durationSeconds(duration: string | number): number {
+  if (typeof duration === "number") return duration;
+  const units = [604_800, 86_400, 3_600, 60, 1];
+  const parts = durationPattern.exec(duration)?.slice(1) ?? [];
+  return parts.reduce((sum, part, at) => sum + Number(part ?? 0) * (units[at] ?? 0), 0);
+}
+
+const duration = z
+  .union([z.number(), z.string().regex(durationPattern)])
+  .refine((given) => {
+    const seconds = durationSeconds(given);
+    return seconds > 0 && seconds <= maxWaitSeconds;
+  }, "expected seconds, or a duration as in PT15M, P1D or P1DT12H; more than 0 and at most 10 years");
+
+const waitNode = z.strictObject({
+  ...named,
+  type: z.literal("wait"),
+  config: z.strictObject({
+    until: template.optional().describe("Waits until this time, ISO 8601 with a time zone."),
+    for: duration
+      .optional()
+      .describe("Waits for so long: seconds, or an ISO 8601 duration as in PT15M."),
+    event: z
+      .string()
+      .regex(/^[A-Za-z][A-Za-z0-9_.-]{0,99}$/, "expected a letter, then letters, digits, _, . and -")
+      .optional()
+      .describe("Waits for an event with this name."),
+    schema: z
+      .record(z.string(), z.unknown())
+      .optional()
+      .describe("JSON Schema of the event's payload; default: any."),
+    timeout: duration
+      .optional()
+      .describe("How long the event may take: seconds, or an ISO 8601 duration."),
+    default: z
+      .unknown()
+      .optional()
+      .describe("The value if no event comes in time, with templates; left out: an edge or a failure."),
+    writes,
+  }),
+});
+
 const agentNode = z.strictObject({
   ...named,
   type: z.literal("agent"),
@@ -206,6 +253,7 @@ export const workflowGraphSchema = z.strictObject({
         toolNode,
         routerNode,
         humanNode,
+        waitNode,
         agentNode,
         plannerNode,
       ]),

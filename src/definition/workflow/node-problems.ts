@@ -27,6 +27,8 @@ export function nodeProblems(
         return routerRules(node, path);
       case "human":
         return humanRules(node, path);
+      case "wait":
+        return waitRules(node, path);
       case "planner":
         return plannerRules(node, path, hasWorkers);
       case "agent":
@@ -34,6 +36,25 @@ export function nodeProblems(
         return [];
     }
   });
+}
+
+function waitRules({ config }: NodeOfType<"wait">, path: DefinitionPath): DefinitionProblem[] {
+  const ends = (["until", "for", "event"] as const).filter((key) => config[key] !== undefined);
+  const ofEvents = (["schema", "timeout", "default", "writes"] as const).filter(
+    (key) => config[key] !== undefined,
+  );
+  const unused = (key: string, message: string) => ({ path: [...path, key], message });
+  return [
+    ...(ends.length === 0 ? [{ path, message: "a wait needs until, for or event" }] : []),
+    ...ends.slice(1).map((key) => unused(key, `of no use next to ${ends[0] ?? ""}; leave it out`)),
+    ...(config.event === undefined
+      ? ofEvents.map((key) => unused(key, "of no use without event; leave it out"))
+      : []),
+    ...(config.event !== undefined && config.default !== undefined && config.timeout === undefined
+      ? [unused("default", "of no use without timeout; leave it out")]
+      : []),
+    ...schemaRule(config.schema, [...path, "schema"]),
+  ];
 }
 
 function plannerRules(

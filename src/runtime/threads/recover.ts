@@ -186,8 +186,14 @@ function waitingMessage(
 ): string {
   const asked = waiting.map(({ node, prompt }) => `${node} (${prompt})`).join(", ");
   const rest = isRecovered ? "" : "; there is nothing to recover";
-  const isForCaller = waiting.every(({ kind }) => kind === "tool_calls");
-  const whom = isForCaller ? "the results of client tools" : "people";
+  const others = waiting.filter(({ kind }) => kind !== "wait");
+  const isForCaller = others.every(({ kind }) => kind === "tool_calls");
+  const whom =
+    others.length === 0
+      ? "a time or an event"
+      : isForCaller
+        ? "the results of client tools"
+        : "people";
   return `Thread "${threadId}" waits for ${whom}: ${asked}. Answer with executeAgent${rest}.`;
 }
 

@@ -16,6 +16,8 @@ export interface TenantAllowance {
   readonly modelServers?: boolean;
   /** Secrets that are stored without encryption, where no keys are configured. */
   readonly plainSecrets?: boolean;
+  /** The shortest time between two firings of a schedule, in seconds. At least 1, default 60. */
+  readonly scheduleSeconds?: number;
 }
 
 const fileTools = new Set(["read_file", "list_files", "search_text", "query_json_file"]);

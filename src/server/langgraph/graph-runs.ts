@@ -1,5 +1,6 @@
 import type { GraphRequest } from "../../engine/graph/graph-request.ts";
 import type { RunResult } from "../../engine/run-request.ts";
+import { awaiting } from "../../engine/run-results.ts";
 import type { RunTail } from "../../engine/run-tail.ts";
 import { ConflictError, NotFoundError } from "../../storage/platform/errors.ts";
 import type { Principal } from "../../storage/platform/platform.ts";
@@ -8,7 +9,6 @@ import { isRecord } from "../../values/json.ts";
 import { checkScopes } from "../authenticate.ts";
 import type { ApiBase } from "../ports.ts";
 import { HttpProblem } from "../problems.ts";
-import { awaiting } from "../runs/run-checks.ts";
 import type { Call } from "../route.ts";
 import { asQueued, isUnderWay, RunDesk } from "../runs/run-desk.ts";
 import { findAssistant } from "./assistants.ts";

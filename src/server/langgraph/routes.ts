@@ -66,7 +66,7 @@ function metaRoutes(): readonly Route[] {
         body: {
           version: packageVersion(),
           context: "js",
-          flags: { assistants: true, crons: false, langsmith: false },
+          flags: { assistants: true, crons: true, langsmith: false },
         },
       }),
     }),

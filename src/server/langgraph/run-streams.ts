@@ -180,6 +180,7 @@ const statuses: Readonly<Record<Run["state"], (typeof runStatuses)[number]>> = {
   // LangGraph's server ends a run that waits for answers; its thread is interrupted.
   awaiting_human: "success",
   awaiting_tool: "success",
+  awaiting_event: "success",
   failed: "error",
   dead: "error",
   cancelled: "interrupted",

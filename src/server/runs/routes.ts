@@ -1,5 +1,4 @@
 import { z } from "zod";
-import type { RunResult } from "../../engine/run-request.ts";
 import type { Run } from "../../storage/platform/runs/runs.ts";
 import { checkScopes } from "../authenticate.ts";
 import { pageAnswer, pageQuery, pageRequest, pageSchema } from "../paging.ts";
@@ -8,14 +7,7 @@ import { HttpProblem } from "../problems.ts";
 import { type Answer, defineRoute, eventStreamType, type Route } from "../route.ts";
 import { EventStreams, type StreamCall } from "./event-streams.ts";
 import { RunDesk } from "./run-desk.ts";
-import {
-  listedRequestOf,
-  queuedBodyOf,
-  runBodyOf,
-  runPath,
-  summaryOf,
-  turnBodyOf,
-} from "./run-views.ts";
+import { queuedBodyOf, runBodyOf, runPath, summaryOf, turnBodyOf } from "./run-views.ts";
 import {
   agentParams,
   cancelledRun,
@@ -30,7 +22,6 @@ import {
   threadId,
   turnBody,
   turnResult,
-  waitingRequest,
   waitLimitMs,
 } from "./schemas.ts";
 
@@ -285,44 +276,6 @@ export function runRoutes(api: ApiBase, options: RunRoutesOptions = {}): readonl
         const run = await desk.resume(principal, await desk.find(principal, params), body);
         if (stream) return turnEvents(call, run, path);
         return wait ? turnAnswer(call, run, { path, timeout_s }) : queuedAnswer(run, path);
-      },
-    }),
-    defineRoute({
-      method: "get",
-      path: "/v1/requests",
-      operationId: "listRequests",
-      summary: "Lists what waits for people, by run, newest run first.",
-      description: "`limit` counts runs: a run may wait for several answers.",
-      tag: "runs",
-      scopes: ["runs:read"],
-      query: z.strictObject(pageQuery),
-      answers: {
-        200: {
-          description: "A page of requests.",
-          schema: pageSchema("requests", waitingRequest),
-        },
-      },
-      problems: ["invalid_cursor"],
-      async handle({ query, principal, request }) {
-        const { tenantId } = principal;
-        const state = "awaiting_human";
-        const runs = await platform.runs.list(tenantId, { ...pageRequest(query), state });
-        const instances = runs.items.map(({ instanceId }) => instanceId);
-        const agentIds = await platform.instances.agentIds(tenantId, instances);
-        const items = [];
-        // One result at a time: each may have megabytes, of which a list shows the beginning.
-        for (const { id, instanceId, threadId: thread } of runs.items) {
-          const agentId = agentIds.get(instanceId);
-          if (agentId === undefined) continue;
-          const run = await platform.runs.get(tenantId, id);
-          if (run.state !== state) continue;
-          const { requests } = run.result as unknown as RunResult;
-          const of = { run_id: id, agent_id: agentId, thread_id: thread };
-          for (const asked of requests)
-            if (asked.kind !== "tool_calls") items.push(listedRequestOf(asked, of));
-        }
-        const page = { items, next: runs.next };
-        return pageAnswer(request, page, { name: "requests", item: (item) => item });
       },
     }),
   ];

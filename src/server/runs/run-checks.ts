@@ -4,14 +4,11 @@ import { checkAnswers, type GivenAnswers } from "../../compile/guards/answers.ts
 import { checkInput } from "../../compile/input.ts";
 import type { AgentDefinition } from "../../definition/agent-definition.ts";
 import type { RunRequest, RunResult } from "../../engine/run-request.ts";
+import { awaiting } from "../../engine/run-results.ts";
 import type { WaitingRequest } from "../../state/human-request.ts";
 import type { Run } from "../../storage/platform/runs/runs.ts";
-import type { RunState } from "../../storage/platform/runs/run-rows.ts";
 import { HttpProblem, jsonPointer } from "../problems.ts";
 import type { WrittenAttachment } from "./schemas.ts";
-
-/** States in which the turn of a run waits for a caller. */
-export const awaiting: readonly RunState[] = ["awaiting_human", "awaiting_tool"];
 
 /**
  * Returns the input of a turn, checked by the agent's schema, and its files.
@@ -109,19 +106,24 @@ export function checkFit(
   }
 }
 
+/** How a run goes on that waits, by its state. */
+const ways = {
+  awaiting_tool: { how: "answers: POST its tool_results to /turns", path: "turns" },
+  awaiting_event: { how: "a time or an event: POST the event to /events", path: "events" },
+  awaiting_human: { how: "answers: POST answers to its requests to /resume", path: "resume" },
+} as const;
+
 export function awaitsAnswers(run: Pick<Run, "id" | "state">, path: string | null): HttpProblem {
-  const how =
-    run.state === "awaiting_tool"
-      ? "POST its tool_results to /turns"
-      : "POST answers to its requests to /resume";
+  const way =
+    run.state === "awaiting_tool" || run.state === "awaiting_event"
+      ? ways[run.state]
+      : ways.awaiting_human;
   return new HttpProblem("conflict", {
-    detail: `The run ${run.id} on this thread waits for answers: ${how}, or cancel it.`,
+    detail: `The run ${run.id} on this thread waits for ${way.how}, or cancel it.`,
     extensions: {
       run_id: run.id,
       run_status: run.state,
-      ...(path !== null && {
-        resume: run.state === "awaiting_tool" ? `${path}/turns` : `${path}/resume`,
-      }),
+      ...(path !== null && { resume: `${path}/${way.path}` }),
     },
   });
 }

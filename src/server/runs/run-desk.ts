@@ -2,7 +2,7 @@ import { InactiveAgentError } from "../../compile/errors.ts";
 import type { GivenAnswers } from "../../compile/guards/answers.ts";
 import type { AgentDefinition } from "../../definition/agent-definition.ts";
 import type { RunRequest, RunResult } from "../../engine/run-request.ts";
-import { cancelledResult, endNotice } from "../../engine/run-results.ts";
+import { awaiting, cancelledResult, endNotice } from "../../engine/run-results.ts";
 import { StratagraphError } from "../../errors.ts";
 import { NothingToCancelError } from "../../runtime/threads/cancel.ts";
 import type { StoredAgent } from "../../storage/platform/agents.ts";
@@ -14,7 +14,7 @@ import type { RunState } from "../../storage/platform/runs/run-rows.ts";
 import { isRecord } from "../../values/json.ts";
 import type { ApiBase } from "../ports.ts";
 import { HttpProblem, jsonPointer } from "../problems.ts";
-import { awaiting, awaitsAnswers, checkFit, inputOf, waitingIn } from "./run-checks.ts";
+import { awaitsAnswers, checkFit, inputOf, waitingIn } from "./run-checks.ts";
 import { requestOf, resultOf, runPath } from "./run-views.ts";
 import type { ResumeBody, StartBody, TurnBody, WrittenToolResult } from "./schemas.ts";
 
@@ -50,12 +50,12 @@ export class RunDesk {
    */
   async start({ tenantId }: Principal, agentId: string, body: StartBody): Promise<Run> {
     const { platform, ids } = this.base;
-    const agent = await this.#active(tenantId, agentId);
-    const definition = await this.#definition(tenantId, agent.id);
-    if (!definition.spec.is_active) throw new InactiveAgentError(agent.name);
-    const given = await inputOf(definition, body.input);
+    const { agent, ...given } = await this.checkInput(tenantId, agentId, body.input);
     const threadId = body.thread_id ?? ids();
-    if (body.thread_id) await this.#checkThread(tenantId, { threadId, agentId: agent.agentId });
+    if (body.thread_id) {
+      await this.checkThread(tenantId, { threadId, agentId: agent.agentId });
+      await this.#refuseAwaiting(tenantId, threadId);
+    }
     const { model_override: model, user, priority } = body.config ?? {};
     const runAt = this.#runAt(body);
     const { id: instanceId } = await platform.instances.create(tenantId, {
@@ -227,6 +227,39 @@ export class RunDesk {
     }
   }
 
+  /**
+   * The active version of an agent, with an input that fits it.
+   *
+   * @throws NotFoundError; InactiveAgentError; HttpProblem `invalid_input`, AttachmentError
+   */
+  async checkInput(
+    tenantId: string,
+    agentId: string,
+    input: StartBody["input"],
+  ): Promise<{ readonly agent: StoredAgent } & Awaited<ReturnType<typeof inputOf>>> {
+    const agent = await this.#active(tenantId, agentId);
+    const definition = await this.#definition(tenantId, agent.id);
+    if (!definition.spec.is_active) throw new InactiveAgentError(agent.name);
+    return { agent, ...(await inputOf(definition, input)) };
+  }
+
+  /** @throws ConflictError for a thread of another agent */
+  async checkThread(
+    tenantId: string,
+    { threadId, agentId }: { readonly threadId: string; readonly agentId: string },
+  ): Promise<void> {
+    const { instances } = this.base.platform;
+    const instance = await instances.onThread(tenantId, threadId);
+    if (instance === null || instance.agent === null) return;
+    const ofAgent = await instances.agentIds(tenantId, [instance.id]);
+    if (ofAgent.get(instance.id) !== agentId) {
+      throw new ConflictError(
+        "thread",
+        `The thread belongs to the agent ${JSON.stringify(instance.agent)}. Choose another thread.`,
+      );
+    }
+  }
+
   #runAt({ config }: StartBody): string | null {
     const seconds = config?.after_seconds;
     if (seconds === undefined || seconds === null) return config?.run_at ?? null;
@@ -251,24 +284,6 @@ export class RunDesk {
       const { definition } = await loadAgent(runtime, { tenantId, definitionId });
       return definition;
     });
-  }
-
-  /** @throws HttpProblem `conflict` */
-  async #checkThread(
-    tenantId: string,
-    { threadId, agentId }: { readonly threadId: string; readonly agentId: string },
-  ): Promise<void> {
-    const { instances } = this.base.platform;
-    const instance = await instances.onThread(tenantId, threadId);
-    if (instance === null || instance.agent === null) return;
-    const ofAgent = await instances.agentIds(tenantId, [instance.id]);
-    if (ofAgent.get(instance.id) !== agentId) {
-      throw new ConflictError(
-        "thread",
-        `The thread belongs to the agent ${JSON.stringify(instance.agent)}. Choose another thread.`,
-      );
-    }
-    await this.#refuseAwaiting(tenantId, threadId);
   }
 
   /** @throws HttpProblem `conflict` if a run on the thread waits for answers */

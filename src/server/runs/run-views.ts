@@ -19,7 +19,7 @@ export function resultOf({ result }: Pick<Run, "result">): RunResult | null {
 
 export function turnBodyOf(runId: string, result: RunResult): TurnResultBody {
   const { turn_id, usage, checkpoint_id, output: value, ...rest } = result;
-  const { message, tool_calls, requests, status, cause, incomplete } = rest;
+  const { message, tool_calls, requests, waits, status, cause, incomplete } = rest;
   return {
     turn_id,
     run_id: runId,
@@ -30,6 +30,7 @@ export function turnBodyOf(runId: string, result: RunResult): TurnResultBody {
       requests: requests
         .filter(({ kind }) => kind !== "tool_calls")
         .map((request) => ({ ...request })),
+      ...(waits && { waits: waits.map(waitOf) }),
       status,
       cause,
       incomplete,
@@ -37,6 +38,13 @@ export function turnBodyOf(runId: string, result: RunResult): TurnResultBody {
     usage: { ...usage },
     checkpoint_id,
   };
+}
+
+/** What a wait node waits for. */
+function waitOf({ id, node, prompt, event, schema, expires_at }: PendingRequest) {
+  // A wait for a time takes no payload.
+  const taken = event === undefined ? {} : schema;
+  return { id, node, prompt, event: event ?? null, schema: taken, expires_at };
 }
 
 export function queuedBodyOf(run: Run, path: string) {
@@ -77,11 +85,22 @@ export function runBodyOf(run: Run, agentId: string) {
 /** UTF-8 bytes of JSON of a proposal, a prompt and a schema in the list of requests. */
 const maxListedBytes = 65_536;
 
+/** Where a listed item belongs. */
+export interface RunPlace {
+  readonly run_id: string;
+  readonly agent_id: string;
+  readonly thread_id: string;
+}
+
+/** A wait in a list, without a schema that is large. */
+export function listedWaitOf(request: PendingRequest, of: RunPlace) {
+  const wait = waitOf(request);
+  const { whole } = toJson(wait.schema, maxListedBytes);
+  return { ...of, ...wait, schema: whole ? wait.schema : {} };
+}
+
 /** A request to people in a list, which shows the beginning of what is proposed. */
-export function listedRequestOf(
-  request: PendingRequest,
-  of: { readonly run_id: string; readonly agent_id: string; readonly thread_id: string },
-) {
+export function listedRequestOf(request: PendingRequest, of: RunPlace) {
   const { id, kind, node, prompt, proposed, schema, expires_at, hash } = request;
   const bounded = [proposed, prompt, schema].map((value) => toJson(value, maxListedBytes));
   const [shown, text, form] = bounded;

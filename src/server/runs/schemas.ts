@@ -1,6 +1,8 @@
 import { z } from "zod";
 import { runStates } from "../../storage/platform/runs/run-rows.ts";
 import { jsonbText } from "../../storage/platform/checks.ts";
+import { maxPayloadBytes } from "../../state/human-answer.ts";
+import { toJson } from "../../values/bounded-json.ts";
 import { parameterText } from "../paging.ts";
 
 /** Files of an input; of 20 MB each, which the engine checks. */
@@ -58,14 +60,17 @@ const attachments = z
   .max(maxAttachments)
   .nullish()
   .describe("Files that come with the input.");
-const message = z.unknown().describe("The message, for agents without an input schema.").optional();
+export const message = z
+  .unknown()
+  .describe("The message, for agents without an input schema.")
+  .optional();
 
 /** What the agent gets as its input, with further keys for the run. */
 const runInput = z
   .looseObject({ message, attachments })
   .meta({ id: "RunInput", description: "Apart from `attachments`, as the agent's input schema." });
 
-const modelOverride = z
+export const modelOverride = z
   .string()
   .max(300)
   .regex(/^[^\s:]+:\S+$/, "expected provider:model")
@@ -78,6 +83,10 @@ const timeout = z
   .max(maxWaitSeconds)
   .default(300)
   .describe("Seconds until the answer is given up with 504. The run goes on.");
+
+export const runMetadata = z
+  .record(z.string(), z.unknown())
+  .refine(isStorable, "expected at most 65,536 bytes of JSON without NUL");
 
 export const startBody = z
   .strictObject({
@@ -102,10 +111,7 @@ export const startBody = z
         "expected either run_at or after_seconds",
       )
       .optional(),
-    metadata: z
-      .record(z.string(), z.unknown())
-      .refine(isStorable, "expected at most 65,536 bytes of JSON without NUL")
-      .optional(),
+    metadata: runMetadata.optional(),
   })
   .meta({ id: "NewRun" });
 export type StartBody = z.output<typeof startBody>;
@@ -173,6 +179,25 @@ export const resumeBody = z
   .meta({ id: "RunAnswers" });
 export type ResumeBody = z.output<typeof resumeBody>;
 
+export const eventBody = z
+  .strictObject({
+    name: z
+      .string()
+      .regex(
+        /^[A-Za-z][A-Za-z0-9_.-]{0,99}$/,
+        "expected a letter, then letters, digits, _, . and -",
+      )
+      .describe("Name of the event, as a wait node has it."),
+    payload: z
+      .unknown()
+      .optional()
+      .refine((payload) => toJson(payload ?? null, maxPayloadBytes).whole, {
+        error: "expected at most 65,536 bytes of JSON",
+      })
+      .describe("At most 65,536 bytes of JSON. Default null."),
+  })
+  .meta({ id: "ThreadEvent" });
+
 const time = z.iso.datetime();
 export const runState = z.enum(runStates);
 const links = z.strictObject({
@@ -209,6 +234,22 @@ const request = z
   })
   .meta({ id: "HumanRequest" });
 
+const wait = z
+  .strictObject({
+    id: z.string(),
+    node: z.string(),
+    prompt: z.string(),
+    event: z.string().nullable().describe("Name of the event; null for a wait for a time."),
+    schema: z
+      .record(z.string(), z.unknown())
+      .describe("JSON Schema of the event's payload; `{}` in a list if it is large."),
+    expires_at: z.string().nullable().describe("When the wait is over; null for no limit."),
+  })
+  .meta({ id: "Wait" });
+export const listedWait = wait
+  .extend({ run_id: z.string(), agent_id: z.string(), thread_id: z.string() })
+  .meta({ id: "ListedWait" });
+
 export const turnResult = z
   .strictObject({
     turn_id: z.string(),
@@ -218,7 +259,18 @@ export const turnResult = z
       value: z.unknown().describe("The whole answer."),
       tool_calls: z.array(z.looseObject({ call_id: z.string(), tool: z.string() })),
       requests: z.array(request),
-      status: z.enum(["complete", "awaiting_tool", "awaiting_human", "failed", "cancelled"]),
+      waits: z
+        .array(wait)
+        .optional()
+        .describe("Times and events that the run waits for; absent without."),
+      status: z.enum([
+        "complete",
+        "awaiting_tool",
+        "awaiting_human",
+        "awaiting_event",
+        "failed",
+        "cancelled",
+      ]),
       cause,
       incomplete: z.string().nullable(),
     }),

@@ -14,6 +14,7 @@ const events = [
   "run.cancelled",
   "run.awaiting_human",
   "run.awaiting_tool",
+  "run.awaiting_event",
   "*",
 ] as const;
 

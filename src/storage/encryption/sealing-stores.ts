@@ -24,6 +24,8 @@ const sealedColumns: readonly {
   { name: "secret", key: { tenant_id: "uuid", name: "text" }, columns: ["value"] },
   { name: "webhook", key: byId, columns: ["secret"] },
   { name: "webhook_delivery", key: byId, columns: ["body"] },
+  { name: "schedule", key: byId, columns: ["request"] },
+  { name: "thread_event", key: byId, columns: ["payload"] },
 ];
 
 export interface SealingStoresOptions {

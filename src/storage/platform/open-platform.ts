@@ -15,6 +15,10 @@ import { createValueCipher, type ValueCipher } from "../encryption/value-cipher.
 import type { PlatformTables } from "./platform.ts";
 import { RunClaims } from "./runs/claims.ts";
 import { Runs } from "./runs/runs.ts";
+import { ScheduleFirings } from "./time/schedule-firings.ts";
+import { Schedules } from "./time/schedules.ts";
+import { ThreadEvents } from "./time/thread-events.ts";
+import { Timers } from "./time/timers.ts";
 import { Workers } from "./runs/workers.ts";
 import { TenantSecrets } from "./tools/secrets.ts";
 import { TenantRows } from "./tenant-rows.ts";
@@ -56,6 +60,12 @@ export interface Platform {
   /** What `{{secret:NAME}}` stands for in definitions of tenants. */
   readonly secrets: TenantSecrets;
   readonly webhooks: Webhooks;
+  readonly schedules: Schedules;
+  /** The schedules as the engine takes them when they are due. */
+  readonly firings: ScheduleFirings;
+  readonly timers: Timers;
+  /** Events that are sent to threads. */
+  readonly threadEvents: ThreadEvents;
   readonly idempotency: Idempotency;
   readonly usage: UsageDays;
   readonly audit: AuditLog;
@@ -81,6 +91,9 @@ const names = [
   "llm_call",
   "run_event",
   "audit_log",
+  "schedule",
+  "timer",
+  "thread_event",
 ];
 
 /** Tables that were made ready in this process, by pool and schema. */
@@ -129,6 +142,10 @@ export async function openPlatform(
     tools: new Tools(tables),
     secrets: new TenantSecrets(tables, values, options.cipher !== undefined),
     webhooks: new Webhooks(tables, values),
+    schedules: new Schedules(tables, values),
+    firings: new ScheduleFirings(tables, values),
+    timers: new Timers(tables, values),
+    threadEvents: new ThreadEvents(tables, values),
     idempotency: new Idempotency(tables, values),
     usage: new UsageDays(tables),
     audit: new AuditLog(tables, partitions),

@@ -8,6 +8,7 @@ const cut: ExecuteResult = {
   status: "COMPLETED",
   output: { message: "- At noon, and" },
   interrupts: [],
+  waits: [],
   toolCalls: [],
   state: { execution: {}, attempt: {} },
   steps: [],

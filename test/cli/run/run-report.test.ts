@@ -20,6 +20,7 @@ const completed: ExecuteResult = {
   status: "COMPLETED",
   output: { message: "At noon." },
   interrupts: [],
+  waits: [],
   toolCalls: [],
   state: { execution: {}, attempt: {} },
   steps: [],

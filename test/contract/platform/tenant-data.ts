@@ -44,6 +44,24 @@ export function tenantDataContract(subject: PlatformSubject): void {
         const tool = { name: word, definition: { word } };
         const { id: toolId } = await platform.tools.create(id, tool);
         await platform.tools.bind(id, { agentId, toolId, overrides: { description: word } });
+        await platform.schedules.create(id, {
+          agentId,
+          name: word,
+          cron: "@daily",
+          timeZone: "UTC",
+          kind: "turn",
+          request: { word },
+          priority: 0,
+          metadata: { word },
+          threadId: word,
+          isEphemeral: false,
+          isExclusive: false,
+          missed: "once",
+          maxMissed: 1,
+          enabled: false,
+          nextAt: null,
+          endAt: null,
+        });
         await platform.secrets.set(id, { name: "SECRET", value: `${word} secret` });
         await platform.webhooks.create(id, { url: `https://${word}.com`, events: ["*"] });
         await platform.webhooks.enqueue(id, { event: word, body: { word } });
@@ -51,6 +69,12 @@ export function tenantDataContract(subject: PlatformSubject): void {
         await platform.idempotency.finish(id, word, { status: 200, answer: { word } });
         await platform.usage.add(id, { requests: 1 });
         await platform.audit.append(id, { actor: "operator", action: word, subject: word });
+        const run = await platform.runs.create(id, { instanceId, request: { word } });
+        await withTenant(platform.tables.tenants, id, (client) =>
+          platform.timers.set(run, new Date().toISOString(), client),
+        );
+        const event = { name: word, payload: { word } };
+        await platform.threadEvents.send(run, { event, key: word, decide: () => null });
         const at = systemIds();
         const key = [timeOfId(at), at, id, word];
         await platform.partitions.withDays([at], () =>

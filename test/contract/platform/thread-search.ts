@@ -29,6 +29,7 @@ export function threadSearchContract(subject: PlatformSubject): void {
         running: "busy",
         awaiting_human: "interrupted",
         awaiting_tool: "interrupted",
+        awaiting_event: "interrupted",
         complete: "idle",
         failed: "error",
         cancelled: "idle",

@@ -122,7 +122,7 @@ describe("rules and templates", () => {
       { ...answer, config: { prompt: "${nodes.search.whatever} ${nodes.serch.result}" } },
     ];
     expect(workflowProblemsOf({ nodes })).toEqual([
-      'workflow_graph.nodes[0].type: not one of the allowed values (found "tol"; allowed: llm, tool, router, human, agent, planner; did you mean "tool"?)',
+      'workflow_graph.nodes[0].type: not one of the allowed values (found "tol"; allowed: llm, tool, router, human, wait, agent, planner; did you mean "tool"?)',
       `workflow_graph.nodes[1].config.prompt: template '\${nodes.search.whatever} \${nodes.serch.result}' at character 33: unknown field "serch" of nodes, which has search, answer (did you mean "search"?)`,
     ]);
   });

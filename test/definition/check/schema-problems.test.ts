@@ -243,10 +243,10 @@ describe("schemaProblems", () => {
 
     it("names the types of nodes", () => {
       expect(problemsOfNode({ name: "a", type: "lllm" })).toEqual([
-        'workflow_graph.nodes[0].type: not one of the allowed values (found "lllm"; allowed: llm, tool, router, human, agent, planner; did you mean "llm"?)',
+        'workflow_graph.nodes[0].type: not one of the allowed values (found "lllm"; allowed: llm, tool, router, human, wait, agent, planner; did you mean "llm"?)',
       ]);
       expect(problemsOfNode({ name: "a" })).toEqual([
-        "workflow_graph.nodes[0].type: expected one of the allowed values, but it is missing (allowed: llm, tool, router, human, agent, planner)",
+        "workflow_graph.nodes[0].type: expected one of the allowed values, but it is missing (allowed: llm, tool, router, human, wait, agent, planner)",
       ]);
       expect(problemsOfNode(3)).toEqual(["workflow_graph.nodes[0]: expected a map (found 3)"]);
     });

@@ -69,7 +69,7 @@ describe("a tool node that runs calls", () => {
   it("is not judged beside a node that cannot be read", () => {
     const nodes = [{ name: "think", type: "lm" }, run];
     expect(workflowProblemsOf({ nodes }, parts)).toEqual([
-      'workflow_graph.nodes[0].type: not one of the allowed values (found "lm"; allowed: llm, tool, router, human, agent, planner; did you mean "llm"?)',
+      'workflow_graph.nodes[0].type: not one of the allowed values (found "lm"; allowed: llm, tool, router, human, wait, agent, planner; did you mean "llm"?)',
     ]);
   });
 });

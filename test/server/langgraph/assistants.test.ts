@@ -403,20 +403,6 @@ describe.each(["pglite", "postgres"] as const)("assistants on %s", (kind) => {
     expect(await client.assistants.count()).toBe(1);
   });
 
-  it.skipIf(!database.available)("have no schedules", async () => {
-    const { api, client } = await serve([clerk]);
-    expect(await client.crons.search()).toEqual([]);
-    expect(await client.crons.count()).toBe(0);
-    const made = await api.post("/runs/crons", { assistant_id: "clerk", schedule: "* * * * *" });
-    expect([made.status, made.json["detail"]]).toEqual([
-      422,
-      expect.stringContaining("Schedules are not available"),
-    ]);
-    expect(await statusOf(client.crons.createForThread("t", "clerk"))).toBe(422);
-    expect(await statusOf(client.crons.delete("c"))).toBe(404);
-    expect(await statusOf(client.crons.update("c", { enabled: true }))).toBe(404);
-  });
-
   it.skipIf(!database.available)("are absent from a server without the protocol", async () => {
     const { api, client } = await serve([clerk], { langgraph: false });
     expect(await statusOf(client.assistants.search())).toBe(404);

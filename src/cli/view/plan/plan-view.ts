@@ -37,6 +37,7 @@ const retry = { mark: "↻", colour: (style: Style) => style.yellow };
 const waits = {
   person: "waits for a person",
   caller: "waits for tool results",
+  event: "waits for a time or an event",
   retry: "retries",
 } as const;
 const question = { mark: "?", colour: (style: Style) => style.yellow };

@@ -5,7 +5,13 @@ import type { IncompleteReason, TurnFailure } from "../../../state/turn.ts";
 import type { Usage } from "../../../state/usage.ts";
 import { totals } from "../figures.ts";
 import { cutToWidth, plainLine, plainText, type Style, wrapText } from "../terminal.ts";
-import { answerWords, clientCallLines, requestLines, resultWords } from "./request-lines.ts";
+import {
+  answerWords,
+  eventWords,
+  clientCallLines,
+  requestLines,
+  resultWords,
+} from "./request-lines.ts";
 
 export interface Opening {
   readonly agent: { readonly name: string; readonly version: string };
@@ -50,6 +56,7 @@ export function endingLines(
     | "status"
     | "output"
     | "interrupts"
+    | "waits"
     | "toolCalls"
     | "incomplete"
     | "incomplete_reason"
@@ -91,6 +98,7 @@ function outcomeLines(result: Parameters<typeof endingLines>[0], options: Ending
   }
   if (status === "AWAITING_HUMAN") return waitingLines(result.interrupts, options);
   if (result.toolCalls.length > 0) return toolCallLines(result.toolCalls, options);
+  if (result.waits.length > 0) return eventLines(result.waits, options);
   const why = result.cancel_reason == null ? "." : `: ${plainLine(result.cancel_reason)}.`;
   const stopped = status === "CANCELLED" ? `■ Cancelled${why}` : `■ Stopped at ${status}.`;
   if (resume === null) return ["", style.yellow(stopped), ""];
@@ -122,6 +130,22 @@ export function waitingLines(
       ? []
       : ["", style.yellow("To answer:"), `  ${resume} ${answerWords(interrupts)}`];
   return ["", style.yellow(`■ ${title}`), ...requests, ...how, ""];
+}
+
+/** The times and events that a run waits for, and how it goes on. */
+function eventLines(
+  waits: ExecuteResult["waits"],
+  { width, style, resume }: Omit<EndingOptions, "elapsedMs">,
+): string[] {
+  const events = waits.filter(({ event }) => event !== undefined);
+  const title = events.length > 0 ? "Waits for an event." : "Waits for a time.";
+  const shown = waits.flatMap((request) => ["", ...requestLines(request, { width, style })]);
+  const after = resume === null ? [] : ["", style.yellow("When it is over:"), `  ${resume}`];
+  const given =
+    resume === null || events.length === 0
+      ? []
+      : ["", style.yellow("To give the event:"), `  ${resume} ${eventWords(events)}`];
+  return ["", style.yellow(`■ ${title}`), ...shown, ...given, ...after, ""];
 }
 
 /** The calls whose results are waited for, and how these are returned. */

@@ -67,6 +67,7 @@ const asks: Readonly<Record<PendingRequest["kind"], string>> = {
   input: "asks for input",
   tool_approval: "asks for approval of tool calls",
   tool_calls: "waits for tool results",
+  wait: "waits",
 };
 
 /** The question with what is proposed, but for calls, and what was wrong with the answer before. */
@@ -273,8 +274,19 @@ export function answerWords(requests: readonly PendingRequest[]): string {
   return shellCommand(words);
 }
 
+/** The words of a command line that give the payloads of events. */
+export function eventWords(waits: readonly PendingRequest[]): string {
+  const words = waits.flatMap((request) => {
+    const { id, schema } = request;
+    const example = formOf(schema) === "text" ? "payload" : answerTemplate(schema, new Map());
+    return ["--answer", waits.length > 1 ? `${id}=${example}` : example];
+  });
+  return shellCommand(words);
+}
+
 /** An example of an answer, as a command line takes it: an approval of what is shown, and of nothing else. */
 function exampleAnswer(request: PendingRequest): string {
+  if (request.kind === "wait") return "payload";
   if (request.kind !== "input") {
     const { hash } = request;
     return hash === undefined ? "approve" : JSON.stringify({ decision: "approve", hash });

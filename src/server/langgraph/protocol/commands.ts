@@ -1,9 +1,9 @@
 import { z } from "zod";
+import { awaiting } from "../../../engine/run-results.ts";
 import { threadSignal } from "../../../engine/run-signals.ts";
 import { isRecord } from "../../../values/json.ts";
 import { checkScopes } from "../../authenticate.ts";
 import type { ApiBase } from "../../ports.ts";
-import { awaiting } from "../../runs/run-checks.ts";
 import type { StreamCall } from "../../runs/event-streams.ts";
 import type { GraphRuns } from "../graph-runs.ts";
 import { newRun } from "../run-schemas.ts";

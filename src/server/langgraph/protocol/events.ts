@@ -27,6 +27,7 @@ const ends: Readonly<Record<string, string>> = {
   complete: "completed",
   awaiting_human: "interrupted",
   awaiting_tool: "interrupted",
+  awaiting_event: "interrupted",
   cancelled: "interrupted",
 };
 

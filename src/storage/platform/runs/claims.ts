@@ -168,7 +168,7 @@ export class RunClaims {
     const { schema, clock } = this.tables;
     await client.query(
       `update ${schema}.run set state = 'complete', ended_at = $4
-      where tenant_id = $1::uuid and thread_id = $2 and seq < $3 and state in ('awaiting_human', 'awaiting_tool')`,
+      where tenant_id = $1::uuid and thread_id = $2 and seq < $3 and state in ('awaiting_human', 'awaiting_tool', 'awaiting_event')`,
       [run.tenantId, run.threadId, run.seq, clock.now()],
     );
   }
@@ -241,7 +241,7 @@ function claimStatement(schema: string): string {
       and r.labels = t.labels and r.run_at <= $1::timestamptz and not exists (
       select from ${schema}.run o where o.tenant_id = r.tenant_id and o.thread_id = r.thread_id and o.id <> r.id
         and (o.state = 'running'
-          or (o.state in ('awaiting_human', 'awaiting_tool') and r.kind <> 'graph')
+          or (o.state in ('awaiting_human', 'awaiting_tool', 'awaiting_event') and r.kind <> 'graph')
           or (o.state = 'queued' and o.kind = 'resume' and r.kind <> 'resume')
           or (o.state = 'queued' and o.seq < r.seq and o.run_at <= $1::timestamptz)))
     order by r.priority desc, r.run_at, r.id limit 1`;

@@ -3,6 +3,7 @@ import { sqlStateOf } from "../../errors.ts";
 import { queryTenant, withTenant } from "../../tenant.ts";
 import { checkCount, checkId, checkText, checkTime, jsonbText, sealedText } from "../checks.ts";
 import { NotFoundError } from "../errors.ts";
+import type { Queryable } from "../../pool.ts";
 import type { PlatformTables } from "../platform.ts";
 import { refuseOthers } from "./run-rows.ts";
 import { maxRunBytes, runColumns, type RunKind, type RunRow } from "./run-rows.ts";
@@ -65,32 +66,39 @@ interface Creation<Given> {
 const UNIQUE_VIOLATION = "23505";
 
 export async function createRun(tables: PlatformTables, of: Creation<NewRun>): Promise<RunRow> {
-  const { schema, tenants } = tables;
-  const { tenantId, given, claim } = of;
-  const instanceId = checkId("instance", given.instanceId);
-  const from = `${schema}.agent_instance i where i.tenant_id = $2::uuid and i.id = $14::uuid`;
+  const { tenantId, claim } = of;
   const create = (claimed: NewClaim | undefined) =>
-    withTenant(tenants, tenantId, async (client) => {
-      // Sent together. Runs of one instance are numbered one after the other: its row is locked.
-      const [{ rowCount }, , { rows }] = await Promise.all([
-        client.query(
-          `select from ${schema}.agent_instance where tenant_id = $1::uuid and id = $2::uuid for update`,
-          [tenantId, instanceId],
-        ),
-        given.isExclusive === true ? refuseOthers(client, schema, { tenantId, instanceId }) : null,
-        client.query<RunRow>(insertStatement(schema, from), [
-          ...valuesOf(tables, { ...of, claim: claimed }),
-          instanceId,
-        ]),
-      ]);
-      if (rowCount === 0) throw new NotFoundError("instance", given.instanceId);
-      return one(rows, ["instance", given.instanceId]);
-    });
+    withTenant(tables.tenants, tenantId, (client) =>
+      createRunWithin(client, tables, { ...of, claim: claimed }),
+    );
   return create(claim).catch((error: unknown) => {
     // Another worker has taken a run of the thread meanwhile.
     if (claim === undefined || sqlStateOf(error) !== UNIQUE_VIOLATION) throw error;
     return create(undefined);
   });
+}
+
+/** Creates a run within a transaction of its tenant. */
+export async function createRunWithin(
+  client: Queryable,
+  tables: PlatformTables,
+  of: Creation<NewRun>,
+): Promise<RunRow> {
+  const { schema } = tables;
+  const { tenantId, given } = of;
+  const instanceId = checkId("instance", given.instanceId);
+  const from = `${schema}.agent_instance i where i.tenant_id = $2::uuid and i.id = $14::uuid`;
+  // Sent together. Runs of one instance are numbered one after the other: its row is locked.
+  const [{ rowCount }, , { rows }] = await Promise.all([
+    client.query(
+      `select from ${schema}.agent_instance where tenant_id = $1::uuid and id = $2::uuid for update`,
+      [tenantId, instanceId],
+    ),
+    given.isExclusive === true ? refuseOthers(client, schema, { tenantId, instanceId }) : null,
+    client.query<RunRow>(insertStatement(schema, from), [...valuesOf(tables, of), instanceId]),
+  ]);
+  if (rowCount === 0) throw new NotFoundError("instance", given.instanceId);
+  return one(rows, ["instance", given.instanceId]);
 }
 
 export async function createRunOnNewThread(
@@ -166,7 +174,7 @@ function insertStatement(schema: string, from: string): string {
         and (select t.suspended_at is null from ${schema}.tenant t where t.id = $2::uuid)
         and not exists (select ${others} and (o.state = 'running'
           or (o.state = 'queued' and (o.kind = 'resume' or o.run_at <= $8::timestamptz))
-          or (o.state in ('awaiting_human', 'awaiting_tool') and $3 <> 'graph'))) as taken
+          or (o.state in ('awaiting_human', 'awaiting_tool', 'awaiting_event') and $3 <> 'graph'))) as taken
     from (select i.*, coalesce((select d.worker_labels from ${schema}.agent_definition d
       where d.tenant_id = $2::uuid and d.id = $11::uuid), '{}') as labels from ${from}) i
   ) i returning ${runColumns}`;

@@ -1,3 +1,4 @@
+import type { Queryable } from "../../pool.ts";
 import { queryTenant, withAllTenants, withTenant } from "../../tenant.ts";
 import {
   checkCount,
@@ -34,6 +35,17 @@ export interface Instance {
   readonly updatedAt: string;
   readonly startedAt: string | null;
   readonly completedAt: string | null;
+}
+
+/** The instance of a thread, as it is made. */
+export interface NewInstance {
+  readonly threadId: string;
+  /** Null: the thread gets its agent with its first run. */
+  readonly agent: string | null;
+  readonly definitionId?: string | null;
+  readonly metadata?: Readonly<Record<string, unknown>>;
+  /** Whether a new thread is deleted after the end of its runs. Default false. */
+  readonly isEphemeral?: boolean;
 }
 
 export interface InstanceRow {
@@ -83,57 +95,12 @@ export class Instances {
    */
   async create(
     tenantId: string,
-    given: {
-      readonly threadId: string;
-      /** Null: the thread gets its agent with its first run. */
-      readonly agent: string | null;
-      readonly definitionId?: string | null;
-      readonly metadata?: Readonly<Record<string, unknown>>;
-      /** Whether a new thread is deleted after the end of its runs. Default false. */
-      readonly isEphemeral?: boolean;
-    },
+    given: NewInstance,
   ): Promise<Instance & { readonly isNew: boolean }> {
-    const { tenants, schema, ids, clock } = this.tables;
-    const { definitionId = null, isEphemeral = false } = given;
-    if (definitionId !== null) checkId("agent", definitionId);
-    const id = ids();
-    const values = [
-      id,
-      tenantId,
-      definitionId,
-      given.agent === null ? null : checkText("agent", given.agent, 200),
-      checkText("thread_id", given.threadId, 500),
-      jsonbText("metadata", given.metadata ?? {}, maxMetadataBytes),
-      clock.now(),
-      isEphemeral,
-    ];
-    return withTenant(tenants, tenantId, async (client) => {
-      const inserted = await client.query<InstanceRow>(
-        // A foreign key alone would take the version of another tenant.
-        `insert into ${schema}.agent_instance as i (id, tenant_id, definition_id, agent, thread_id, metadata, created_at, updated_at, is_ephemeral)
-        select $1::uuid, $2::uuid, $3::uuid, $4, $5, $6::jsonb, $7, $7, $8::boolean
-        where $3::uuid is null or exists (select from ${schema}.agent_definition where tenant_id = $2::uuid and id = $3::uuid)
-        on conflict (tenant_id, thread_id) do update set agent = excluded.agent, definition_id = excluded.definition_id
-          where i.agent is null and excluded.agent is not null
-        returning ${instanceColumns(schema)}`,
-        values,
-      );
-      if (inserted.rows[0]) {
-        return { ...toInstance(inserted.rows[0]), isNew: inserted.rows[0].id === id };
-      }
-      const { rows } = await client.query<InstanceRow>(
-        `select ${instanceColumns(schema)} from ${schema}.agent_instance where tenant_id = $1::uuid and thread_id = $2`,
-        [tenantId, given.threadId],
-      );
-      if (rows[0] === undefined) throw new NotFoundError("agent", definitionId ?? "");
-      if (given.agent !== null && rows[0].agent !== given.agent) {
-        throw new ConflictError(
-          "thread",
-          `The thread ${JSON.stringify(given.threadId)} belongs to the agent ${JSON.stringify(rows[0].agent)}. Choose another thread.`,
-        );
-      }
-      return { ...toInstance(rows[0]), isNew: false };
-    });
+    const { tables } = this;
+    return withTenant(tables.tenants, tenantId, (client) =>
+      createInstance(client, tables, { tenantId, given }),
+    );
   }
 
   /**
@@ -258,6 +225,51 @@ export class Instances {
     });
     return toPage(rows, limit, { id: (row) => row.id, item: toInstance });
   }
+}
+
+/** Makes the instance of a thread as `Instances.create` does, within a transaction of its tenant. */
+export async function createInstance(
+  client: Queryable,
+  { schema, ids, clock }: PlatformTables,
+  { tenantId, given }: { readonly tenantId: string; readonly given: NewInstance },
+): Promise<Instance & { readonly isNew: boolean }> {
+  const { definitionId = null, isEphemeral = false } = given;
+  if (definitionId !== null) checkId("agent", definitionId);
+  const id = ids();
+  const inserted = await client.query<InstanceRow>(
+    // A foreign key alone would take the version of another tenant.
+    `insert into ${schema}.agent_instance as i (id, tenant_id, definition_id, agent, thread_id, metadata, created_at, updated_at, is_ephemeral)
+    select $1::uuid, $2::uuid, $3::uuid, $4, $5, $6::jsonb, $7, $7, $8::boolean
+    where $3::uuid is null or exists (select from ${schema}.agent_definition where tenant_id = $2::uuid and id = $3::uuid)
+    on conflict (tenant_id, thread_id) do update set agent = excluded.agent, definition_id = excluded.definition_id
+      where i.agent is null and excluded.agent is not null
+    returning ${instanceColumns(schema)}`,
+    [
+      id,
+      tenantId,
+      definitionId,
+      given.agent === null ? null : checkText("agent", given.agent, 200),
+      checkText("thread_id", given.threadId, 500),
+      jsonbText("metadata", given.metadata ?? {}, maxMetadataBytes),
+      clock.now(),
+      isEphemeral,
+    ],
+  );
+  if (inserted.rows[0]) {
+    return { ...toInstance(inserted.rows[0]), isNew: inserted.rows[0].id === id };
+  }
+  const { rows } = await client.query<InstanceRow>(
+    `select ${instanceColumns(schema)} from ${schema}.agent_instance where tenant_id = $1::uuid and thread_id = $2`,
+    [tenantId, given.threadId],
+  );
+  if (rows[0] === undefined) throw new NotFoundError("agent", definitionId ?? "");
+  if (given.agent !== null && rows[0].agent !== given.agent) {
+    throw new ConflictError(
+      "thread",
+      `The thread ${JSON.stringify(given.threadId)} belongs to the agent ${JSON.stringify(rows[0].agent)}. Choose another thread.`,
+    );
+  }
+  return { ...toInstance(rows[0]), isNew: false };
 }
 
 export function toInstance(row: InstanceRow): Instance {

@@ -6,6 +6,7 @@ export const runStates = [
   "running",
   "awaiting_human",
   "awaiting_tool",
+  "awaiting_event",
   "complete",
   "failed",
   "cancelled",
@@ -104,12 +105,12 @@ export async function removeRun(
 }
 
 /** Of a request to cancel a run: whether no worker has to see it. */
-const endsAtOnce = `(state in ('awaiting_human', 'awaiting_tool')
+const endsAtOnce = `(state in ('awaiting_human', 'awaiting_tool', 'awaiting_event')
   or state = 'queued' and (started_at is null or kind <> 'graph' or not $4 and rollback is null))`;
 
 /** What a request at `$3` to cancel a run sets. `$4`: whether what a graph's run wrote is removed. */
 export const cancelAssignments = `
-  cancel_requested_at = case when state in ('queued', 'running', 'awaiting_human', 'awaiting_tool')
+  cancel_requested_at = case when state in ('queued', 'running', 'awaiting_human', 'awaiting_tool', 'awaiting_event')
     then coalesce(cancel_requested_at, $3) else cancel_requested_at end,
   rollback = case when not $4 or kind <> 'graph' or rollback is not null or state not in ('queued', 'running') then rollback
     when state = 'queued' and started_at is null then 'done' else 'asked' end,

@@ -99,7 +99,7 @@ const orders: Readonly<Record<(typeof threadOrders)[number], string>> = {
 /** States of runs that make the state of their thread. */
 const runStatesOf: Readonly<Record<Exclude<ThreadState, "idle">, readonly string[]>> = {
   busy: ["queued", "running"],
-  interrupted: ["awaiting_human", "awaiting_tool"],
+  interrupted: ["awaiting_human", "awaiting_tool", "awaiting_event"],
   error: ["failed", "dead"],
 };
 

@@ -17,6 +17,7 @@ const completed = {
   status: "COMPLETED",
   output: { message: "At noon." },
   interrupts: [],
+  waits: [],
   toolCalls: [],
   incomplete: false,
   incomplete_reason: null,

@@ -1,0 +1,220 @@
+import { StratagraphError } from "../../../errors.ts";
+import type { ValueCipher } from "../../encryption/value-cipher.ts";
+import type { Queryable } from "../../pool.ts";
+import { queryAllTenants, withTenant } from "../../tenant.ts";
+import { checkText, sealedText } from "../checks.ts";
+import { ConflictError } from "../errors.ts";
+import type { PlatformTables } from "../platform.ts";
+import { createRunWithin } from "../runs/create-run.ts";
+import { maxRunBytes, runColumns, type RunRow } from "../runs/run-rows.ts";
+import { type Run, toRun } from "../runs/runs.ts";
+import type { Resumption } from "./timers.ts";
+
+/** An event that was sent to a thread. */
+export interface ThreadEvent {
+  readonly name: string;
+  readonly payload: unknown;
+}
+
+/** Undelivered events of a thread. */
+const maxKept = 100;
+/** Milliseconds for which an event is kept. */
+const keptMs = 7 * 86_400_000;
+const maxPayloadBytes = 131_072;
+/** Runs of a thread that begin to wait, one after the other, while an event is sent. */
+const maxRaces = 5;
+
+/** A run has begun to wait since the transaction looked. */
+class WaitBegunError extends StratagraphError {
+  readonly code = "wait_begun";
+  override readonly kind = "run";
+  override readonly transient = true;
+
+  constructor() {
+    super("Runs of the thread began to wait while the event was sent. Send it again.");
+  }
+}
+
+/** Events that are sent to threads: to a run that waits for one, or kept for a wait to come. */
+export class ThreadEvents {
+  constructor(
+    private readonly tables: PlatformTables,
+    private readonly values: ValueCipher,
+  ) {}
+
+  /**
+   * Delivers an event to a run of the thread that waits for it, or keeps it, in one transaction. An event whose key came
+   * before is not sent again; `was` says what became of it.
+   *
+   * @param of.decide what a run that waits does with the event; null if it waits for others. What it throws is thrown on
+   * @throws ConflictError for the 101st event that is kept; InvalidValueError
+   */
+  async send(
+    { tenantId, threadId, instanceId }: Pick<Run, "tenantId" | "threadId" | "instanceId">,
+    of: {
+      readonly event: ThreadEvent;
+      readonly key: string | null;
+      readonly decide: (run: Run) => Resumption | null;
+    },
+  ): Promise<{ readonly was: "delivered" | "kept"; readonly runId: string | null }> {
+    const { tenants } = this.tables;
+    for (let race = 1; ; race += 1) {
+      try {
+        return await withTenant(tenants, tenantId, (client) =>
+          this.#send(client, { tenantId, threadId, instanceId, ...of }),
+        );
+      } catch (thrown) {
+        if (!(thrown instanceof WaitBegunError) || race >= maxRaces) throw thrown;
+      }
+    }
+  }
+
+  /**
+   * Gives a run that ends as waiting the oldest kept event that it waits for, and queues it again. Call it within the
+   * transaction that ends the run. Events that `decide` refuses are dropped. Returns whether it was queued.
+   */
+  async take(
+    run: Pick<Run, "id" | "tenantId" | "instanceId" | "kind" | "priority" | "metadata">,
+    of: {
+      readonly names: readonly string[];
+      readonly decide: (event: ThreadEvent) => Resumption | null;
+    },
+    client: Queryable,
+  ): Promise<boolean> {
+    const { schema, clock } = this.tables;
+    const { rows } = await client.query<{ id: string; name: string; payload: unknown }>(
+      `select id, name, payload from ${schema}.thread_event
+      where tenant_id = $1::uuid and instance_id = $2::uuid and name = any($3::text[]) and delivered_at is null
+        and expires_at > $4 order by id limit ${maxKept} for update`,
+      [run.tenantId, run.instanceId, of.names, clock.now()],
+    );
+    for (const { id, name, payload } of rows) {
+      const resumption = of.decide({ name, payload: this.values.openJson(payload) });
+      await this.#settle(client, run.tenantId, id);
+      if (resumption === null) continue;
+      await this.#resume(client, run, resumption);
+      return true;
+    }
+    return false;
+  }
+
+  /** Removes events of all tenants that are no longer kept. Returns how many. */
+  async sweep(): Promise<number> {
+    const { tenants, schema, clock } = this.tables;
+    const { rowCount } = await queryAllTenants(tenants.pool, {
+      text: `delete from ${schema}.thread_event where id in
+        (select id from ${schema}.thread_event where expires_at <= $1 order by expires_at limit 10000)`,
+      values: [clock.now()],
+    });
+    return rowCount ?? 0;
+  }
+
+  async #send(
+    client: Queryable,
+    of: Pick<Run, "tenantId" | "threadId" | "instanceId"> & Parameters<ThreadEvents["send"]>[1],
+  ): Promise<Awaited<ReturnType<ThreadEvents["send"]>>> {
+    const { schema, ids, clock } = this.tables;
+    const { tenantId, threadId, instanceId, event, key } = of;
+    const now = clock.now();
+    // Runs before their thread, as those lock them that end runs.
+    const waiting = await client.query<RunRow & { readonly is_busy: boolean }>(
+      `select ${runColumns}, r.kind = 'graph' and exists (select from ${schema}.run o where o.tenant_id = r.tenant_id
+          and o.thread_id = r.thread_id and o.state in ('queued', 'running')) as is_busy
+        from ${schema}.run r where r.tenant_id = $1::uuid and r.thread_id = $2
+        and r.state in ('awaiting_human', 'awaiting_tool', 'awaiting_event') order by r.seq for update`,
+      [tenantId, threadId],
+    );
+    await client.query(
+      `select from ${schema}.agent_instance where tenant_id = $1::uuid and id = $2::uuid for update`,
+      [tenantId, instanceId],
+    );
+    if (key !== null) {
+      const { rows } = await client.query<{ delivered_at: Date | null; run_id: string | null }>(
+        `select delivered_at, run_id from ${schema}.thread_event where tenant_id = $1::uuid and instance_id = $2::uuid and key = $3`,
+        [tenantId, instanceId, checkText("key", key, 255)],
+      );
+      if (rows[0] !== undefined) {
+        return { was: rows[0].delivered_at === null ? "kept" : "delivered", runId: rows[0].run_id };
+      }
+    }
+    let runId: string | null = null;
+    for (const row of waiting.rows) {
+      // A later run is about to continue the turn of a run of a graph.
+      if (row.is_busy) continue;
+      const run = toRun(row, this.values);
+      const resumption = of.decide(run);
+      if (resumption === null) continue;
+      runId = await this.#resume(client, run, resumption);
+      break;
+    }
+    if (runId === null) {
+      const { rows } = await client.query<{ waiting: string; kept: string }>(
+        `select (select count(*) from ${schema}.run where tenant_id = $1::uuid and thread_id = $2
+            and state in ('awaiting_human', 'awaiting_tool', 'awaiting_event')) as waiting,
+          (select count(*) from ${schema}.thread_event where tenant_id = $1::uuid and instance_id = $3::uuid
+            and delivered_at is null and expires_at > $4) as kept`,
+        [tenantId, threadId, instanceId, now],
+      );
+      if (Number(rows[0]?.waiting) > waiting.rows.length) throw new WaitBegunError();
+      if (Number(rows[0]?.kept) >= maxKept) {
+        const problem = `${maxKept} events of the thread wait for a run. Send it again later.`;
+        throw new ConflictError("event", problem);
+      }
+    }
+    // A delivered event is stored for its key alone.
+    if (runId === null || key !== null) {
+      await client.query(
+        `insert into ${schema}.thread_event (id, tenant_id, instance_id, name, payload, key, expires_at, created_at, delivered_at, run_id)
+        values ($1::uuid, $2::uuid, $3::uuid, $4, $5::json, $6, $7, $8::timestamptz, $9::timestamptz, $10::uuid)`,
+        [
+          ids(),
+          tenantId,
+          instanceId,
+          checkText("name", event.name, 100),
+          sealedText(this.values, "payload", runId === null ? event.payload : {}, maxPayloadBytes),
+          key,
+          new Date(now.getTime() + keptMs),
+          now,
+          runId === null ? null : now,
+          runId,
+        ],
+      );
+    }
+    return { was: runId === null ? "kept" : "delivered", runId };
+  }
+
+  /** A delivered event stays for its key; another one is removed. */
+  async #settle(client: Queryable, tenantId: string, id: string): Promise<void> {
+    const { schema, clock } = this.tables;
+    await client.query(
+      `with kept as (
+        update ${schema}.thread_event set delivered_at = $3, payload = '{}'
+        where tenant_id = $1::uuid and id = $2::uuid and key is not null returning id
+      )
+      delete from ${schema}.thread_event where tenant_id = $1::uuid and id = $2::uuid and key is null`,
+      [tenantId, id, clock.now()],
+    );
+  }
+
+  /** Queues the run, or a new one of its thread. Returns its id. */
+  async #resume(
+    client: Queryable,
+    run: Pick<Run, "id" | "tenantId" | "instanceId" | "kind" | "priority" | "metadata">,
+    { isNewRun, definitionId, request }: Resumption,
+  ): Promise<string> {
+    const { tables, values } = this;
+    const { id, tenantId, instanceId, kind, priority, metadata } = run;
+    if (isNewRun) {
+      const version = definitionId !== undefined && { definitionId };
+      const given = { instanceId, kind, priority, metadata, request, ...version };
+      const made = { tenantId, claim: undefined, values, given };
+      return (await createRunWithin(client, tables, made)).id;
+    }
+    await client.query(
+      `update ${tables.schema}.run set state = 'queued', kind = 'resume', request = $3::json, run_at = $4, attempts = 0
+      where tenant_id = $1::uuid and id = $2::uuid`,
+      [tenantId, id, sealedText(values, "request", request, maxRunBytes), tables.clock.now()],
+    );
+    return id;
+  }
+}
