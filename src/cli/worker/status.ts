@@ -48,7 +48,7 @@ export async function workerStatusCommand(
       ...table,
       "",
       `Queued: ${queue.queued}${oldest}; delayed: ${queue.delayed}; running: ${queue.running}; dead: ${queue.dead}`,
-      `Waiting for people: ${queue.awaiting_human}; for clients: ${queue.awaiting_tool}`,
+      `Waiting for people: ${queue.awaiting_human}; for clients: ${queue.awaiting_tool}; for times and events: ${queue.awaiting_event}`,
       `Runs put back: ${queue.takeovers} of workers that died, ${queue.ended_leases} whose lease had ended`,
     ],
     io,

@@ -41,6 +41,7 @@ const depth = {
   running: count,
   awaiting_human: count,
   awaiting_tool: count,
+  awaiting_event: count.describe("Runs that wait for a time or an event."),
   dead: count.describe("Runs whose workers were lost one after the other: retry or cancel them."),
   oldest_seconds: z.number().min(0).nullable().describe("For which the oldest run is due."),
 };
@@ -139,6 +140,7 @@ function depthBodyOf(of: QueueDepth, now: Date) {
     running,
     awaiting_human: of.awaitingHuman,
     awaiting_tool: of.awaitingTool,
+    awaiting_event: of.awaitingEvent,
     dead,
     oldest_seconds: oldestAt === null ? null : secondsSince(oldestAt, now),
   };
@@ -158,9 +160,13 @@ export function queueMetrics({
 }): MetricSource {
   return async () => {
     const [state, listed] = await Promise.all([workers.state(), workers.list()]);
-    const { running, awaitingHuman, awaitingTool, queued, delayed, dead } = state;
+    const { running, queued, delayed, dead } = state;
     const states = { queued, delayed, running, dead };
-    const waiting = { awaiting_human: awaitingHuman, awaiting_tool: awaitingTool };
+    const waiting = {
+      awaiting_human: state.awaitingHuman,
+      awaiting_tool: state.awaitingTool,
+      awaiting_event: state.awaitingEvent,
+    };
     const lost = { takeovers: state.takeovers, ended_leases: state.endedLeases };
     const seconds = state.oldestAt === null ? 0 : secondsSince(state.oldestAt, now());
     return [

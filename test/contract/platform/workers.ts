@@ -38,8 +38,10 @@ export function workersContract(subject: PlatformSubject): void {
       };
       return { tenantId, definitionId, create };
     };
-    const finish = (run: Parameters<RunClaims["finish"]>[0], state: "complete" | "dead") =>
-      subject.platform.claims.finish(run, { state, result: null });
+    const finish = (
+      run: Parameters<RunClaims["finish"]>[0],
+      state: "complete" | "dead" | "awaiting_event",
+    ) => subject.platform.claims.finish(run, { state, result: null });
 
     test("take runs whose labels they have, all of them, and runs without labels", async () => {
       const { claims } = subject.platform;
@@ -262,13 +264,23 @@ export function workersContract(subject: PlatformSubject): void {
       await other.create();
       const hour = new Date(subject.clock.now().getTime() + 3_600_000).toISOString();
       await other.create({ runAt: hour });
+      await other.create();
       await finish((await claims.claim(by))!, "dead");
+      await finish((await claims.claim(by))!, "awaiting_event");
       await claims.claim(by);
-      const nothing = { queued: 0, delayed: 0, running: 0, awaitingHuman: 0, awaitingTool: 0 };
+      const nothing = {
+        queued: 0,
+        delayed: 0,
+        running: 0,
+        awaitingHuman: 0,
+        awaitingTool: 0,
+        awaitingEvent: 0,
+      };
       const depths = [await workers.depthOf(one.tenantId), await workers.depthOf(other.tenantId)];
-      const sum = (name: "queued" | "delayed" | "running" | "dead") =>
+      const sum = (name: "queued" | "delayed" | "running" | "awaitingEvent" | "dead") =>
         depths.reduce((total, depth) => total + depth[name], 0);
       expect([sum("queued"), sum("delayed"), sum("running"), sum("dead")]).toEqual([1, 1, 1, 1]);
+      expect(sum("awaitingEvent")).toBe(1);
       expect(depths[1]).toMatchObject({ delayed: 1 });
       const state = await workers.state();
       expect(state).toMatchObject({ queued: 1, delayed: 1, running: 1, dead: 1 });

@@ -7,7 +7,7 @@ alter table {schema}.agent_definition add column worker_labels text[] not null d
 create index run_claims on {schema}.run (tenant_id, kind, labels, priority desc, run_at, id) where state = 'queued';
 drop index {schema}.run_queue;
 -- Runs that need a person or an operator are counted without reading those that have ended.
-create index run_open on {schema}.run (state) where state in ('awaiting_human', 'awaiting_tool', 'dead');
+create index run_open on {schema}.run (state) where state in ('awaiting_human', 'awaiting_tool', 'awaiting_event', 'dead');
 
 create table {schema}.worker (
   id uuid primary key,

@@ -259,7 +259,7 @@ export class Runs {
     const { limit, after } = checkPage(page);
     const { rows } = await queryAllTenants<SummaryRow>(this.tables.tenants.pool, {
       text: `select ${summaryColumns} from ${this.tables.schema}.run r
-        where r.state in ('awaiting_human', 'awaiting_tool', 'dead') and r.state = 'dead' and ($1::uuid is null or r.id < $1::uuid)
+        where r.state in ('awaiting_human', 'awaiting_tool', 'awaiting_event', 'dead') and r.state = 'dead' and ($1::uuid is null or r.id < $1::uuid)
         order by r.id desc limit $2`,
       values: [after, limit + 1],
     });

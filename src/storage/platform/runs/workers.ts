@@ -51,6 +51,8 @@ export interface QueueDepth {
   readonly running: number;
   readonly awaitingHuman: number;
   readonly awaitingTool: number;
+  /** Runs that wait for a time or an event. */
+  readonly awaitingEvent: number;
   readonly dead: number;
   /** Since when the oldest of `queued` is due; null without one. */
   readonly oldestAt: string | null;
@@ -253,7 +255,7 @@ function depthStatement(schema: string, where: string): string {
     select case when r.run_at <= $1::timestamptz then 'queued' else 'delayed' end as state, count(*)::integer as runs,
       min(r.run_at) filter (where r.run_at <= $1::timestamptz) as oldest ${runs} = 'queued' group by 1
     union all select r.state, count(*)::integer, null ${runs} = 'running' group by 1
-    union all select r.state, count(*)::integer, null ${runs} in ('awaiting_human', 'awaiting_tool', 'dead') group by 1
+    union all select r.state, count(*)::integer, null ${runs} in ('awaiting_human', 'awaiting_tool', 'awaiting_event', 'dead') group by 1
   ) s`;
 }
 
@@ -265,6 +267,7 @@ function toDepth(row: DepthRow | undefined): QueueDepth {
     running: states.running ?? 0,
     awaitingHuman: states.awaiting_human ?? 0,
     awaitingTool: states.awaiting_tool ?? 0,
+    awaitingEvent: states.awaiting_event ?? 0,
     dead: states.dead ?? 0,
     oldestAt: isoTimeOrNull(row?.oldest ?? null),
   };
