@@ -21,10 +21,17 @@ import {
   writeIndex,
   WriteQueue,
 } from "./pending-writes.ts";
-import { PutLanes } from "./put-lanes.ts";
+import { PutLanes, type QueuedPut } from "./put-lanes.ts";
 import { retryConflicts, UNIQUE_VIOLATION } from "../queries.ts";
 
 type PutOf = Pick<DraftOf, "metadata" | "newVersions">;
+
+/** How a run puts that is ahead of the database. */
+interface Ahead {
+  readonly run: QueuedPut["run"];
+  /** Called when the next put may come. */
+  readonly goOn: () => void;
+}
 
 /** Each attempt begins logs of its own, so a second one fails only where ids are not unique. */
 const ATTEMPTS = 3;
@@ -45,22 +52,22 @@ export class CheckpointWriter {
   }
 
   /**
-   * Puts a checkpoint. With `goOn` it waits in line with the other puts of its thread, which are stored together where they
-   * can be, and calls it when the next put may come.
+   * Puts a checkpoint. One that is `ahead` waits in line with the other puts of its thread, which are stored together where
+   * they can be.
    */
   async put(
     place: NewCheckpointKey,
     checkpoint: Checkpoint,
-    { goOn, ...of }: PutOf & { readonly goOn?: () => void },
+    { ahead, ...of }: PutOf & { readonly ahead?: Ahead },
   ): Promise<void> {
     const { threadId } = place;
-    if (goOn === undefined) await this.#lanes.settled(threadId);
+    if (ahead === undefined) await this.#lanes.settled(threadId);
     const endPut = this.#queue.beginPut(threadId);
     try {
       await this.#keepDefinition(threadId, of.metadata);
-      if (goOn === undefined)
+      if (ahead === undefined)
         await this.#put(place, checkpoint, of, () => this.#queue.claim(threadId));
-      else await this.#putInLine(place, checkpoint, { ...of, goOn });
+      else await this.#putInLine(place, checkpoint, of, ahead);
     } finally {
       endPut();
     }
@@ -69,7 +76,8 @@ export class CheckpointWriter {
   async #putInLine(
     place: NewCheckpointKey,
     checkpoint: Checkpoint,
-    { goOn, ...of }: PutOf & { readonly goOn: () => void },
+    of: PutOf,
+    { run, goOn }: Ahead,
   ): Promise<void> {
     const { threadId } = place;
     const { round } = this.#lanes;
@@ -88,7 +96,7 @@ export class CheckpointWriter {
     };
     this.#parts.known.add(threadKey(place), known);
     const { namespace } = place;
-    const put = { namespace, checkpointId: checkpoint.id, statement, bytes, round, redo };
+    const put = { namespace, checkpointId: checkpoint.id, statement, bytes, round, run, redo };
     const { stored, hasRoom } = this.#lanes.add(threadId, put);
     void hasRoom.then(goOn);
     try {
