@@ -79,8 +79,11 @@ export class CheckpointWriter {
     of: PutOf,
     { run, goOn }: Ahead,
   ): Promise<void> {
-    const { threadId } = place;
+    const { threadId, parentId } = place;
     const { round } = this.#lanes;
+    // A parent that waits may be forgotten meanwhile: other threads need the room.
+    if (parentId !== null && this.#parts.known.get(threadKey(place), parentId) === undefined)
+      await this.#lanes.settled(threadId);
     const parent = await this.#parentOf(place);
     const batch = this.#newBatch(parent);
     const claim = () => this.#queue.claim(threadId);

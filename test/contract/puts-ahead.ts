@@ -348,6 +348,29 @@ export function putsAheadContract(database: TestDatabase): void {
       await expectSound(run.thread, 2);
     });
 
+    test("share with those before them that were forgotten before they were stored", async () => {
+      const gate = gatedPool(database.shared.pool);
+      const saver = open(gate.pool, { cacheBytes: 0 });
+      const [run, other] = [begin(saver), begin(saver)];
+      await run.put(30);
+      await saver.drain(run.thread);
+      gate.close({ sessions: 1 });
+      await run.put(31);
+      await other.put(30);
+      const putting = run.put(32);
+      await saver.drain(other.thread);
+      for (let turns = 0; turns < 5; turns += 1) await turn();
+      gate.open();
+      await putting;
+      await saver.drain(run.thread);
+      const { rows } = await database.shared.pool.query<{ shares: boolean }>(
+        "select parent_hash is not null as shares from checkpoints where thread_id = $1 order by checkpoint_id",
+        [run.thread],
+      );
+      expect(rows.map(({ shares }) => shares)).toEqual([false, true, true]);
+      await expectSound(run.thread, 3);
+    });
+
     test("are checked to be there, all of them", async () => {
       const saver = open();
       const run = begin(saver);
