@@ -134,7 +134,7 @@ export class CheckpointWriter {
         // The parent was removed or replaced: this checkpoint must hold all of its values itself.
         this.#parts.known.withoutElements(threadKey(place));
         if (parent === undefined) continue;
-        parent = { ...withoutElements(parent), hash: null };
+        parent = withoutElements(parent);
         this.#parts.known.add(threadKey(place), parent);
       } catch (thrown) {
         if (!isTaken(thrown) || attempt === ATTEMPTS) throw thrown;
