@@ -40,11 +40,11 @@ export function threadKey(of: { readonly threadId: string; readonly namespace: s
   return JSON.stringify([of.threadId, of.namespace]);
 }
 
-/** The checkpoint by its values alone. */
+/** The checkpoint by its values alone: its row may have been replaced, so that it has another hash. */
 export function withoutElements(known: CachedCheckpoint): CachedCheckpoint {
   const values = [...known.layouts].map(([channel, image]) => [channel, valueOf(image)] as const);
   const unstored = { ...known.unstored, ...Object.fromEntries(values) };
-  return { ...known, layouts: new Map(), unstored, scalarLog: null };
+  return { ...known, hash: null, layouts: new Map(), unstored, scalarLog: null };
 }
 
 /** A run looks at the last one; forks and copies look at one or two more. */

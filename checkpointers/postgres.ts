@@ -195,10 +195,10 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
     const definition: unknown = config.configurable?.["__definition_hash"];
     const place = { threadId, namespace, parentId: checkpointId };
     const stamp = { definition, runId: config.metadata?.["run_id"] };
-    const isAhead = this.#writes.isAhead(threadId);
+    const run = this.#writes.runAhead(threadId);
     await this.#newest.write(threadId, async (goOn) => {
       const stamped = await dumpMetadata(metadata, stamp);
-      const of = { metadata: stamped, newVersions, ...(isAhead && { goOn }) };
+      const of = { metadata: stamped, newVersions, ...(run && { ahead: { run, goOn } }) };
       await this.#writer.put(place, checkpoint, of);
     });
     const { id } = checkpoint;

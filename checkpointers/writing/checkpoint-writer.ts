@@ -21,10 +21,17 @@ import {
   writeIndex,
   WriteQueue,
 } from "./pending-writes.ts";
-import { PutLanes } from "./put-lanes.ts";
+import { PutLanes, type QueuedPut } from "./put-lanes.ts";
 import { retryConflicts, UNIQUE_VIOLATION } from "../queries.ts";
 
 type PutOf = Pick<DraftOf, "metadata" | "newVersions">;
+
+/** How a run puts that is ahead of the database. */
+interface Ahead {
+  readonly run: QueuedPut["run"];
+  /** Called when the next put may come. */
+  readonly goOn: () => void;
+}
 
 /** Each attempt begins logs of its own, so a second one fails only where ids are not unique. */
 const ATTEMPTS = 3;
@@ -45,22 +52,22 @@ export class CheckpointWriter {
   }
 
   /**
-   * Puts a checkpoint. With `goOn` it waits in line with the other puts of its thread, which are stored together where they
-   * can be, and calls it when the next put may come.
+   * Puts a checkpoint. One that is `ahead` waits in line with the other puts of its thread, which are stored together where
+   * they can be.
    */
   async put(
     place: NewCheckpointKey,
     checkpoint: Checkpoint,
-    { goOn, ...of }: PutOf & { readonly goOn?: () => void },
+    { ahead, ...of }: PutOf & { readonly ahead?: Ahead },
   ): Promise<void> {
     const { threadId } = place;
-    if (goOn === undefined) await this.#lanes.settled(threadId);
+    if (ahead === undefined) await this.#lanes.settled(threadId);
     const endPut = this.#queue.beginPut(threadId);
     try {
       await this.#keepDefinition(threadId, of.metadata);
-      if (goOn === undefined)
+      if (ahead === undefined)
         await this.#put(place, checkpoint, of, () => this.#queue.claim(threadId));
-      else await this.#putInLine(place, checkpoint, { ...of, goOn });
+      else await this.#putInLine(place, checkpoint, of, ahead);
     } finally {
       endPut();
     }
@@ -69,10 +76,14 @@ export class CheckpointWriter {
   async #putInLine(
     place: NewCheckpointKey,
     checkpoint: Checkpoint,
-    { goOn, ...of }: PutOf & { readonly goOn: () => void },
+    of: PutOf,
+    { run, goOn }: Ahead,
   ): Promise<void> {
-    const { threadId } = place;
+    const { threadId, parentId } = place;
     const { round } = this.#lanes;
+    // A parent that waits may be forgotten meanwhile: other threads need the room.
+    if (parentId !== null && this.#parts.known.get(threadKey(place), parentId) === undefined)
+      await this.#lanes.settled(threadId);
     const parent = await this.#parentOf(place);
     const batch = this.#newBatch(parent);
     const claim = () => this.#queue.claim(threadId);
@@ -88,7 +99,7 @@ export class CheckpointWriter {
     };
     this.#parts.known.add(threadKey(place), known);
     const { namespace } = place;
-    const put = { namespace, checkpointId: checkpoint.id, statement, bytes, round, redo };
+    const put = { namespace, checkpointId: checkpoint.id, statement, bytes, round, run, redo };
     const { stored, hasRoom } = this.#lanes.add(threadId, put);
     void hasRoom.then(goOn);
     try {
@@ -123,7 +134,7 @@ export class CheckpointWriter {
         // The parent was removed or replaced: this checkpoint must hold all of its values itself.
         this.#parts.known.withoutElements(threadKey(place));
         if (parent === undefined) continue;
-        parent = { ...withoutElements(parent), hash: null };
+        parent = withoutElements(parent);
         this.#parts.known.add(threadKey(place), parent);
       } catch (thrown) {
         if (!isTaken(thrown) || attempt === ATTEMPTS) throw thrown;

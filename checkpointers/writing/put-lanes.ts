@@ -16,6 +16,11 @@ export interface QueuedPut {
   readonly bytes: number;
   /** The round in which it was drafted. */
   readonly round: number;
+  /** Whose put it is: once one has failed, nothing that builds on it is stored. */
+  readonly run: {
+    readonly failure: { readonly error: unknown } | null;
+    fail(error: unknown): void;
+  };
   /** Drafts and puts the checkpoint anew, by itself. */
   readonly redo: () => Promise<void>;
 }
@@ -96,6 +101,7 @@ export class PutLanes {
 
   async #store(threadId: string, lane: Lane): Promise<void> {
     const puts = lane.waiting.splice(0);
+    if (puts.some(({ run }) => run.failure !== null)) return this.#redo(puts);
     const isCurrent = puts.every(({ round }) => round === this.#round);
     try {
       if (isCurrent && (await this.#together(threadId, puts))) {
@@ -103,29 +109,21 @@ export class PutLanes {
         return;
       }
     } catch (thrown) {
-      if (!isRepeatable(thrown)) {
-        this.#round += 1;
-        for (const { reject } of [...puts, ...lane.waiting.splice(0)]) reject(thrown);
-        return;
-      }
+      if (!isRepeatable(thrown)) for (const { run } of puts) run.fail(thrown);
     }
     await this.#redo([...puts, ...lane.waiting.splice(0)]);
   }
 
   async #redo(puts: readonly Waiting[]): Promise<void> {
-    let failure: { readonly error: unknown } | undefined;
     this.#round += 1;
-    for (const { redo, resolve, reject } of puts) {
-      // What follows a put that failed has no parent.
-      if (failure === undefined) {
-        await redo().catch((error: unknown) => {
-          failure = { error };
-        });
+    for (const { run, redo, resolve, reject } of puts) {
+      if (run.failure === null) {
+        await redo().catch((error: unknown) => run.fail(error));
         // What was drafted meanwhile may build on the draft before.
         this.#round += 1;
       }
-      if (failure === undefined) resolve();
-      else reject(failure.error);
+      if (run.failure === null) resolve();
+      else reject(run.failure.error);
     }
   }
 

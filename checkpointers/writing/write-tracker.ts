@@ -1,8 +1,23 @@
-interface WatchedRun {
-  readonly onFailure: (error: unknown) => void;
-  readonly isAhead: boolean;
-  /** Set after a failed write: later writes are dropped. */
-  failure: { readonly error: unknown } | null;
+/** A run that is watched. */
+export class WatchedRun {
+  #failure: { readonly error: unknown } | null = null;
+
+  constructor(
+    private readonly onFailure: (error: unknown) => void,
+    /** Whether it goes on before its writes are stored. */
+    readonly isAhead = false,
+  ) {}
+
+  /** The first failure: nothing more of the run is written. */
+  get failure(): { readonly error: unknown } | null {
+    return this.#failure;
+  }
+
+  fail(error: unknown): void {
+    if (this.#failure !== null) return;
+    this.#failure = { error };
+    this.onFailure(error);
+  }
 }
 
 /** Knows what is being written for each thread, who runs it, and what could not be written. */
@@ -16,26 +31,24 @@ export class WriteTracker {
   watch(
     threadId: string,
     onFailure: (error: unknown) => void,
-    { isAhead = false }: { readonly isAhead?: boolean } = {},
+    { isAhead }: { readonly isAhead?: boolean } = {},
   ): () => void {
-    const run: WatchedRun = { onFailure, isAhead, failure: null };
+    const run = new WatchedRun(onFailure, isAhead);
     this.#runs.set(threadId, run);
     return () => {
       if (this.#runs.get(threadId) === run) this.#runs.delete(threadId);
     };
   }
 
-  /** Whether a run is watched that goes on before its writes are stored. */
-  isAhead(threadId: string): boolean {
-    return this.#runs.get(threadId)?.isAhead === true;
+  /** The run of a thread that is watched, and goes on before its writes are stored. */
+  runAhead(threadId: string): WatchedRun | undefined {
+    const run = this.#runs.get(threadId);
+    return run?.isAhead === true ? run : undefined;
   }
 
   /** Has a watched run write nothing more. */
   refuse(threadId: string, error: unknown): void {
-    const run = this.#runs.get(threadId);
-    if (run === undefined || run.failure !== null) return;
-    run.failure = { error };
-    run.onFailure(error);
+    this.#runs.get(threadId)?.fail(error);
   }
 
   /**
@@ -50,7 +63,7 @@ export class WriteTracker {
       await this.#track(threadId, work());
     } catch (thrown) {
       if (run === undefined) throw thrown;
-      this.refuse(threadId, thrown);
+      run.fail(thrown);
     }
   }
 

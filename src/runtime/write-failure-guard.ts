@@ -2,7 +2,7 @@ import type { Durability } from "../compile/agent-graph.ts";
 import type { DurableSaver } from "../durable-saver.ts";
 
 /** The failure hooks of a checkpointer. Savers with only LangGraph's interface have none of them. */
-type WriteFailureWatch = Partial<Pick<DurableSaver, "watchRun" | "refuseRun" | "drain">>;
+type WriteFailureWatch = Partial<Pick<DurableSaver, "watchRun" | "refuseRun" | "drain" | "flush">>;
 
 /**
  * Runs `run` and aborts it as soon as one of its checkpoints cannot be written or the thread's lock is lost. Later
@@ -46,8 +46,8 @@ export async function withWriteFailureGuard<Result>(
     // The run has ended when all of it is stored.
     if (durability === "async") await watch?.drain?.(threadId);
   } catch (thrown) {
-    // An aborted run may leave writes in flight.
-    if (endWatch !== undefined) await watch?.drain?.(threadId).catch(() => undefined);
+    // An aborted run may leave writes in flight, and puts behind them that must still be dropped.
+    if (endWatch !== undefined) await watch?.flush?.(threadId).catch(() => undefined);
     if (failure === undefined) throw thrown;
     throw failure.error;
   } finally {

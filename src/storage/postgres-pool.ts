@@ -176,6 +176,8 @@ class PostgresClient implements DatabaseClient {
   #broken = false;
   /** Statements that were sent and are not answered. */
   #pending = 0;
+  /** Whether one of the statements that were sent one behind the other has failed. */
+  #hasFailed = false;
   readonly #lost = new AbortController();
   // A session that breaks while checked out reports it as an event besides failing its query; unheard, it would end the process.
   readonly #onError = (error: unknown): void => this.#lost.abort(toDatabaseError(error));
@@ -208,6 +210,7 @@ class PostgresClient implements DatabaseClient {
     const ownName = () => (all !== undefined && all.length > 0 ? this.names.of(text) : undefined);
     const name = this.names.areSent ? (given ?? ownName()) : undefined;
     const isFirst = this.#pending === 0 && isIdle(this.client);
+    if (this.#pending === 0) this.#hasFailed = false;
     this.#pending += 1;
     this.#joinWrites();
     try {
@@ -216,6 +219,10 @@ class PostgresClient implements DatabaseClient {
     } catch (error) {
       if (!isStatementError(error)) this.#broken = true;
       const failure = toDatabaseError(error);
+      // A name that one statement was to prepare is missing to those behind it.
+      const isFollowing = this.#hasFailed;
+      this.#hasFailed = true;
+      if (isFollowing) throw failure;
       if (!(failure instanceof PreparedStatementError) || !this.names.areSent) throw failure;
       this.names.areSent = false;
       // Nothing was executed. A transaction is over, also where its end was sent with the statement and the session is idle

@@ -1,8 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { HumanMessage } from "@langchain/core/messages";
 import { uuid6 } from "@langchain/langgraph-checkpoint";
-import { describe, expect, onTestFinished, test } from "vitest";
-import { PostgresCheckpointer } from "../../checkpointers/postgres.ts";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import {
+  PostgresCheckpointer,
+  type PostgresCheckpointerOptions,
+} from "../../checkpointers/postgres.ts";
 import { checkpointQueries } from "../../checkpointers/queries.ts";
 import type { DatabasePool } from "../../src/storage/pool.ts";
 import { collect } from "../helpers/collect.ts";
@@ -20,7 +23,10 @@ const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 /** A run's puts that resolve before they are stored: stored in order, together, and right whatever others do. */
 export function putsAheadContract(database: TestDatabase): void {
-  const open = (pool: DatabasePool = database.shared.pool) => new PostgresCheckpointer(pool);
+  const open = (
+    pool: DatabasePool = database.shared.pool,
+    options: PostgresCheckpointerOptions = {},
+  ) => new PostgresCheckpointer(pool, options);
   const configOf = (thread: string, id?: string, namespace = "") => ({
     configurable: { thread_id: thread, checkpoint_ns: namespace, ...(id && { checkpoint_id: id }) },
   });
@@ -298,6 +304,73 @@ export function putsAheadContract(database: TestDatabase): void {
       await expectSound(run.thread, 2);
     });
 
+    test("leave nothing behind a failed write that was drafted while it failed", async () => {
+      const gate = gatedPool(database.shared.pool);
+      const saver = open(gate.pool);
+      const run = begin(saver);
+      await run.put(1);
+      await saver.drain(run.thread);
+      gate.close();
+      await run.put(2);
+      let goOn = () => {};
+      const held = new Promise<void>((resolve) => (goOn = resolve));
+      const { serde } = saver;
+      const dumpsTyped = serde.dumpsTyped.bind(serde);
+      vi.spyOn(serde, "dumpsTyped").mockImplementation((value) => {
+        return held.then(() => dumpsTyped(value));
+      });
+      const late = run.put(3);
+      const broken = new Error("the disk is full");
+      gate.open(broken);
+      await expect.poll(() => run.failures).toEqual([broken]);
+      goOn();
+      await late;
+      await saver.drain(run.thread);
+      expect(await read(run.thread)).toMatchObject({ id: run.ids[0] });
+      await expectSound(run.thread, 1);
+    });
+
+    test("that wait are not stored when their run is refused", async () => {
+      const gate = gatedPool(database.shared.pool);
+      const saver = open(gate.pool);
+      const run = begin(saver);
+      await run.put(1);
+      await saver.drain(run.thread);
+      gate.close();
+      for (let n = 2; n <= 5; n += 1) await run.put(n);
+      const lost = new Error("another process has the thread");
+      saver.refuseRun(run.thread, lost);
+      gate.open();
+      await saver.drain(run.thread);
+      expect(run.failures).toEqual([lost]);
+      // The first was under way.
+      expect(await read(run.thread)).toMatchObject({ id: run.ids[1] });
+      await expectSound(run.thread, 2);
+    });
+
+    test("share with those before them that were forgotten before they were stored", async () => {
+      const gate = gatedPool(database.shared.pool);
+      const saver = open(gate.pool, { cacheBytes: 0 });
+      const [run, other] = [begin(saver), begin(saver)];
+      await run.put(30);
+      await saver.drain(run.thread);
+      gate.close({ sessions: 1 });
+      await run.put(31);
+      await other.put(30);
+      const putting = run.put(32);
+      await saver.drain(other.thread);
+      for (let turns = 0; turns < 5; turns += 1) await turn();
+      gate.open();
+      await putting;
+      await saver.drain(run.thread);
+      const { rows } = await database.shared.pool.query<{ shares: boolean }>(
+        "select parent_hash is not null as shares from checkpoints where thread_id = $1 order by checkpoint_id",
+        [run.thread],
+      );
+      expect(rows.map(({ shares }) => shares)).toEqual([false, true, true]);
+      await expectSound(run.thread, 3);
+    });
+
     test("are checked to be there, all of them", async () => {
       const saver = open();
       const run = begin(saver);
@@ -361,10 +434,12 @@ function gatedPool(pool: DatabasePool) {
   let gate: Promise<void> = Promise.resolve();
   let release: (error?: Error) => void = () => {};
   let begun = 0;
+  let held = 0;
   const gated: DatabasePool = {
     ...(pool.heldLocks && { heldLocks: pool.heldLocks }),
     async connect() {
-      await gate;
+      held -= 1;
+      if (held >= 0) await gate;
       const client = await pool.connect();
       return {
         ...(client.pipelines && { pipelines: client.pipelines }),
@@ -388,8 +463,10 @@ function gatedPool(pool: DatabasePool) {
     get begun() {
       return begun;
     },
-    close() {
+    /** @param of.sessions that wait; those asked for later do not */
+    close({ sessions = Number.POSITIVE_INFINITY } = {}) {
       begun = 0;
+      held = sessions;
       gate = new Promise((resolve, reject) => {
         release = (error) => (error ? reject(error) : resolve());
       });

@@ -195,6 +195,19 @@ export function saverConcurrency(database: TestDatabase): void {
       await expectSound(thread, 2);
     });
 
+    test("go on from each checkpoint of a thread that another imported again", async () => {
+      const thread = randomUUID();
+      const [saver, other] = [open(), open()];
+      const first = await put(saver, thread, { messages: begun });
+      const last = await put(saver, thread, { parent: first, messages: messagesOf("last") });
+      const copy = await collect(other.exportThread(thread));
+      await other.deleteThread(thread);
+      await other.importThread(copy);
+      for (const parent of [last, first])
+        await put(saver, thread, { parent, messages: messagesOf("next") });
+      expect(await open().verifyThread(thread)).toEqual({ checked: 4, damaged: [] });
+    });
+
     test("give what a process without a memory reads, whatever others did to the thread", async () => {
       const random = seededRandom("savers in turns");
       for (let round = 0; round < 3; round += 1) {

@@ -200,6 +200,21 @@ export function transactionsContract({ name, database, open, pipelines }: Transa
       expect((await written(...texts)).map(({ text }) => text)).toEqual(["first", "second"]);
     });
 
+    // Poolers lose names: of Postgres, and they are sent to pipelines alone.
+    const hasNames = pipelines && database.kind === "postgres";
+    test.skipIf(!hasNames)("write statements together whose names the session lost", async () => {
+      const threads = scoped(true);
+      const named = (text: string) => ({ name: "note", ...note(text) });
+      await threads.queryTogether([named("seventh"), named("eighth")]);
+      await pool.query("deallocate all");
+      await session();
+      const texts = ["eleventh", "ninth", "tenth"];
+      const results = await threads.queryTogether(texts.map(named));
+      expect(results.map(({ rows }) => rows)).toEqual(texts.map((text) => [{ text }]));
+      await session();
+      expect((await written(...texts)).map(({ text }) => text)).toEqual(texts);
+    });
+
     test("refuse what comes under a lost claim, in transactions of every kind", async () => {
       await scoped(true).query(insert, ["claimed"]);
       const pid = await session();

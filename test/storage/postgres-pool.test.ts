@@ -91,6 +91,25 @@ describe.skipIf(!database.available)("a Postgres pool", () => {
     expect(rows).toEqual(prepared);
   });
 
+  test("prepares statements after a transaction failed before they were prepared", async () => {
+    const other = await openDatabase({ ...database.options, maxConnections: 1 });
+    const client = await other.pool.connect();
+    const named = { name: "one", text: "select $1::int as one", values: [1] };
+    const sent = ["begin; select 1 / 0", named, named, "commit"];
+    const ended = await Promise.allSettled(sent.map((query) => client.query(query)));
+    expect(ended.map(({ status }) => status)).toEqual([
+      "rejected",
+      "rejected",
+      "rejected",
+      "fulfilled",
+    ]);
+    await client.query(named);
+    const { rows } = await client.query("select name from pg_prepared_statements");
+    client.release();
+    await other.close();
+    expect(rows).toEqual([{ name: "one" }]);
+  });
+
   test("prepares a statement that is sent again, under the same name in all pools", async () => {
     const texts = ["select $1::int as one", "select $1::text as two"];
     const namesOf = async (sent: readonly string[]) => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { PutLanes } from "../../../checkpointers/writing/put-lanes.ts";
+import { WatchedRun } from "../../../checkpointers/writing/write-tracker.ts";
 import { checkpointQueries } from "../../../checkpointers/queries.ts";
 import type { QueryConfig } from "../../../src/storage/pool.ts";
 import type { ThreadPool } from "../../../src/storage/tenant-pool.ts";
@@ -26,13 +27,14 @@ function lanesOn() {
     }),
   } as unknown as ThreadPool;
   const lanes = new PutLanes(pool, queries);
+  const run = new WatchedRun((error) => log.push(`failed: ${String(error)}`));
   const add = (name: string, { round = lanes.round, redo = async () => {} } = {}) => {
     const statement = { text: name, values: [] };
     const again = async () => {
       log.push(`again ${name}`);
       await redo();
     };
-    const put = { namespace: "", checkpointId: name, statement, bytes: 1, round, redo: again };
+    const put = { namespace: "", checkpointId: name, statement, bytes: 1, round, run, redo: again };
     const { stored } = lanes.add("t", put);
     stored.then(
       () => log.push(`${name}.`),
@@ -44,7 +46,7 @@ function lanesOn() {
     await turn();
     return waiting.shift()!;
   };
-  return { lanes, log, add, next };
+  return { lanes, run, log, add, next };
 }
 
 describe("PutLanes", () => {
@@ -106,7 +108,7 @@ describe("PutLanes", () => {
     expect(await stored).toEqual(
       [broken, broken].map((reason) => ({ status: "rejected", reason })),
     );
-    expect(log).toEqual(["a", "a!", "b!"]);
+    expect(log).toEqual(["a", "failed: Error: the disk is full", "a!", "b!"]);
   });
 
   it("fails what follows a put that failed when it was made anew", async () => {
@@ -118,7 +120,21 @@ describe("PutLanes", () => {
     expect(await stored).toEqual(
       [broken, broken].map((reason) => ({ status: "rejected", reason })),
     );
-    expect(log).toEqual(["a", "again a", "a!", "b!"]);
+    expect(log).toEqual(["a", "again a", "failed: Error: the disk is full", "a!", "b!"]);
+  });
+
+  it("stores nothing of a run that has failed, also what was drafted before", async () => {
+    const { lanes, run, log, add, next } = lanesOn();
+    const { round } = lanes;
+    const broken = new Error("the disk is full");
+    const first = Promise.allSettled([add("a"), add("b")]);
+    const put = await next();
+    run.fail(broken);
+    put.answer(1);
+    await first;
+    await expect(add("c", { round })).rejects.toBe(broken);
+    await expect(add("d")).rejects.toBe(broken);
+    expect(log.slice(2)).toEqual(["a.", "b!", "c!", "d!"]);
   });
 });
 

@@ -61,6 +61,21 @@ it("tells who watches a run of its first failure, and writes nothing more for it
   expect(later).toHaveBeenCalledOnce();
 });
 
+it("reports a write that fails after its run was watched to that run, not to the next of the thread", async () => {
+  const settling = new WriteTracker();
+  const [one, next] = [vi.fn<(error: unknown) => void>(), vi.fn<(error: unknown) => void>()];
+  const held = deferred();
+  const endWatch = settling.watch("thread", one);
+  const late = settling.write("thread", () => held.promise.then(failing));
+  endWatch();
+  settling.watch("thread", next);
+  held.resolve();
+  await late;
+
+  expect(one.mock.calls).toEqual([[full]]);
+  expect(next).not.toHaveBeenCalled();
+});
+
 it("has a run write nothing more when it is refused", async () => {
   const settling = new WriteTracker();
   const onFailure = vi.fn<(error: unknown) => void>();
