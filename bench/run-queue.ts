@@ -1,7 +1,7 @@
 /**
  * The queue of runs on Postgres beside a plain graphile-worker, in the same run: milliseconds from queuing to start, one
  * run at a time, in another process; runs per second with 1 to 8 worker processes; both again with 100,000 queued runs.
- * Prints also milliseconds of lists and searches among 1,000,000 threads, and the size of the tables after the runs.
+ * Prints also the size of the table while 1,000,000 runs end, and milliseconds of lists and searches among their threads.
  *
  *   npx tsx bench/run-queue.ts [--singles 300] [--runs 4000] [--depth 100000] [--threads 1000000] [--repeats 3] [--database postgres://…]
  */
@@ -12,7 +12,7 @@ import { parseArgs } from "node:util";
 import { Logger, makeWorkerUtils } from "graphile-worker";
 import { type Database, openDatabase } from "../src/storage/database.ts";
 import { systemClock } from "../src/clock.ts";
-import { openPlatform } from "../src/storage/platform/open-platform.ts";
+import { openPlatform, type Platform } from "../src/storage/platform/open-platform.ts";
 import { median } from "./helpers/median.ts";
 import { printTable } from "./helpers/table.ts";
 
@@ -160,6 +160,8 @@ async function openGraphile(): Promise<Subject> {
       ),
     async close() {
       await utils.release();
+      // Its sessions end a little later.
+      await sleep(500);
       await database.close();
       await drop();
     },
@@ -302,14 +304,56 @@ async function compare(): Promise<void> {
   );
 }
 
+/** Executes all that is queued a thousand runs at a time, as their rows see it, while autovacuum does its work. */
+async function measureBloat(database: Database, platform: Platform): Promise<void> {
+  const sizes = async () => {
+    const { rows } = await database.pool.query<{ table: string; queued: string }>(
+      `select pg_table_size('stratagraph.run')::text as table, pg_relation_size('stratagraph.run_claims')::text as queued`,
+    );
+    return [rows[0]!.table, rows[0]!.queued].map((bytes) => Number(bytes) / 2 ** 20);
+  };
+  const rows: string[][] = [];
+  const report = async (name: string) => {
+    const times: number[] = [];
+    for (let n = 0; n < 20; n += 1) {
+      const at = performance.now();
+      const run = await platform.claims.claim({ worker: "w", leaseMs: 60_000 });
+      times.push(performance.now() - at);
+      if (run) await platform.claims.finish(run, { state: "complete", result: null });
+    }
+    const [table, queued] = await sizes();
+    rows.push([name, figure(table!), figure(queued!), figure(median(times), 2)]);
+  };
+  await report("all queued");
+  const tenths = Math.max(1, Math.round(threads / 1_000 / 10));
+  for (let tenth = 1; tenth <= 10; tenth += 1) {
+    for (let batch = 0; batch < tenths; batch += 1)
+      await inUpkeep(
+        database,
+        `update stratagraph.run set state = 'running', epoch = 1, attempts = 1, worker = 'w', started_at = now(),
+          lease_until = now() + interval '15 seconds' where id in (
+          select id from stratagraph.run where state = 'queued' order by priority desc, run_at, id limit 1000);
+        update stratagraph.run set state = 'complete', result = '{"status":"complete"}', worker = null, lease_until = null,
+          ended_at = now() where state = 'running'`,
+      );
+    if (tenth % 5 === 0) await report(`${tenth * 10} % ended`);
+  }
+  const at = performance.now();
+  await database.pool.query("vacuum analyze stratagraph.run");
+  const seconds = (performance.now() - at) / 1_000;
+  await report(`after vacuum (${figure(seconds)} s)`);
+  console.log("");
+  printTable([`${threads} runs`, "table MiB", "index of queued MiB", "claim ms"], rows);
+}
+
 /** Lists and searches among many threads of one tenant. */
 async function measureThreads(): Promise<void> {
   const subject = await openOurs();
   const { database } = subject;
   await subject.fill(threads);
-  await inUpkeep(database, "update stratagraph.run set state = 'complete', ended_at = now()");
-  await database.pool.query("vacuum analyze");
+  await database.pool.query("analyze");
   const platform = await openPlatform(database);
+  await measureBloat(database, platform);
   const [tenant] = (await platform.tenants.list()).items;
   const timed = async (name: string, work: () => Promise<unknown>) => {
     const times: number[] = [];
