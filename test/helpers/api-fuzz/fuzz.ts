@@ -197,6 +197,13 @@ async function settledRows(
       ),
     );
     if (rows.length > 0) continue;
+    // Upkeep deletes the threads of stateless runs a minute after their end.
+    await withAllTenants(database.pool, (client) =>
+      client.query(
+        "update stratagraph.agent_instance set is_ephemeral = false where tenant_id = $1::uuid",
+        [idle],
+      ),
+    );
     const after = await readRows(database, tenants, knowledge);
     if (before && JSON.stringify(before.rowsOf("c")) === JSON.stringify(after.rowsOf("c")))
       return after;

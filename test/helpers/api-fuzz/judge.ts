@@ -53,9 +53,10 @@ function mayCall({ operation, scopes, method }: FuzzRequest): boolean {
   return scopes.includes("*") || operation.scopes.every((scope) => scopes.includes(scope));
 }
 
-/** Names in a path that PUT writes are the client's to choose. */
-function isOfAnyId({ operation, method }: FuzzRequest): boolean {
-  return operation.method === "put" || method === "OPTIONS";
+/** Names in a path that PUT writes are the client's to choose, and so are threads that a run creates. */
+function isOfAnyId({ operation, method, body }: FuzzRequest): boolean {
+  const creates = body?.includes('"if_not_exists":"create"') === true;
+  return operation.method === "put" || method === "OPTIONS" || creates;
 }
 
 /** A stream of a thread may begin before the thread: it has comments until then, for the id of anyone. */
