@@ -7,6 +7,7 @@ import type { AgentRegistry } from "./compile/agent-registry.ts";
 import type { AgentDefinition } from "./definition/agent-definition.ts";
 import type { TenantAllowance } from "./server/agents/tenant-rules.ts";
 import type { Route } from "./server/route.ts";
+import type { UseThreadServices } from "./engine/retention/archive-threads.ts";
 import type { Database } from "./storage/database.ts";
 import type { Platform } from "./storage/platform/open-platform.ts";
 
@@ -116,6 +117,9 @@ export async function createServer(options: ServerOptions = {}): Promise<Platfor
     { createEncryption },
     { openPlatform },
     { ThreadFences },
+    { openArchiveTarget },
+    { runRetention },
+    { addOldestRow, countMoves },
     { packageVersion },
   ] = await Promise.all([
     import("./server/create-server.ts"),
@@ -130,6 +134,9 @@ export async function createServer(options: ServerOptions = {}): Promise<Platfor
     import("./storage/encryption/stored-encryption.ts"),
     import("./storage/platform/open-platform.ts"),
     import("./storage/tenant-pool.ts"),
+    import("./storage/retention/archive-target.ts"),
+    import("./engine/retention/retention-round.ts"),
+    import("./server/usage/retention.ts"),
     import("./package-version.ts"),
   ]);
   const { env = process.env, databaseUrl: url = env["DATABASE_URL"], folder } = options;
@@ -156,7 +163,8 @@ export async function createServer(options: ServerOptions = {}): Promise<Platfor
   if (database === undefined) throw new TypeError("a database was just opened");
   try {
     const { sealing } = await createEncryption({ env });
-    const platform = await openPlatform(database, { clock, ids, ...sealing });
+    const archive = await openArchiveTarget(env);
+    const platform = await openPlatform(database, { clock, ids, archive, ...sealing });
     const tenantId = development
       ? await findOrCreateTenant(platform, options.developmentTenant ?? "default")
       : null;
@@ -201,6 +209,12 @@ export async function createServer(options: ServerOptions = {}): Promise<Platfor
         runtimes.use(ofTenant, ({ runtime, fences }) => work({ services: runtime, fences })),
       loadAgent,
       deleteThread: (thread) => deleteEphemeralThread({ platform, runtimes }, thread),
+      retention: async (signal) => {
+        const useServices: UseThreadServices = (ofTenant, work) =>
+          runtimes.use(ofTenant, ({ runtime }) => work(runtime));
+        const round = await runRetention({ platform, useServices, clock, signal, onError });
+        if (round !== null) countMoves(server.metrics, round);
+      },
       onError,
     });
     const { queue, executor, signals } = worker;
@@ -247,6 +261,7 @@ export async function createServer(options: ServerOptions = {}): Promise<Platfor
       },
       options,
     );
+    addOldestRow(server.metrics, { retention: platform.retention, clock });
     worker.start();
     return Object.assign(server, { platform, developmentTenantId: tenantId });
   } catch (thrown) {

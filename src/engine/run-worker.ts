@@ -14,6 +14,7 @@ import {
   ephemeralThreadsJob,
   platformJobs,
   startUpkeep,
+  type UpkeepJob,
 } from "./upkeep.ts";
 import { WebhookSender, type WebhookSenderOptions } from "./webhook-sender.ts";
 
@@ -23,6 +24,8 @@ export interface RunWorkerOptions extends Pick<
 > {
   readonly platform: Platform;
   readonly deleteThread: EphemeralThreadsOptions["deleteThread"];
+  /** Archives and deletes what has reached its age, until the signal aborts. */
+  readonly retention: (signal: AbortSignal) => ReturnType<UpkeepJob>;
   /** Tells other processes of the same database what changes here. */
   readonly database: Pick<Database, "openNotices">;
   readonly clock: Clock;
@@ -77,7 +80,7 @@ export function createRunWorker(options: RunWorkerOptions): RunWorker {
     isAlone,
     onError,
   });
-  let isStopped = false;
+  const stopped = new AbortController();
   let stopUpkeep = async () => {};
   let notices: Notices | undefined;
   const onNotice = (text: string) => {
@@ -118,10 +121,11 @@ export function createRunWorker(options: RunWorkerOptions): RunWorker {
         deleteThread,
         onError,
         isBusy,
-        isStopped: () => isStopped,
+        isStopped: () => stopped.signal.aborted,
       };
       const upkeeps = [
         startUpkeep({ clock, onError, jobs: platformJobs(platform) }),
+        startUpkeep({ clock, onError, jobs: [() => options.retention(stopped.signal)] }),
         startUpkeep({
           clock,
           onError,
@@ -137,7 +141,7 @@ export function createRunWorker(options: RunWorkerOptions): RunWorker {
       sender.start();
     },
     async stop(graceMs) {
-      isStopped = true;
+      stopped.abort();
       await Promise.all([queue.stop({ graceMs }), sender.stop({ graceMs }), stopUpkeep()]);
       await Promise.all([notices?.close(), platform.usage.flush()]);
     },

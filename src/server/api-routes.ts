@@ -5,6 +5,7 @@ import { threadRoutes } from "./checkpoints/thread-routes.ts";
 import { memoryRoutes } from "./memory/routes.ts";
 import { runRoutes } from "./runs/routes.ts";
 import { toolRoutes } from "./tools/routes.ts";
+import { retentionRoutes } from "./usage/retention.ts";
 import { usageRoutes } from "./usage/routes.ts";
 import { webhookRoutes } from "./webhooks/routes.ts";
 
@@ -16,6 +17,7 @@ export function apiRoutes(base: ApiBase): readonly Route[] {
     ...webhookRoutes(base),
     ...memoryRoutes(base),
     ...usageRoutes(base),
+    ...retentionRoutes(base),
     ...checkpointRoutes(base),
     ...threadRoutes(base),
   ];
