@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { AwsClient } from "aws4fetch";
 import { backoff, sleep } from "../../async.ts";
 import { type Clock, systemClock } from "../../clock.ts";
@@ -28,6 +29,7 @@ const namePattern = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
 const prefixPattern = /^(?:[A-Za-z0-9_-][A-Za-z0-9._-]*\/)*$/;
 /** A list of 1,000 keys has some 300 KB. */
 const maxListBytes = 4 * 2 ** 20;
+const maxErrorBytes = 65_536;
 
 /**
  * Opens a bucket by `s3://bucket/prefix?endpoint=URL&region=REGION`. With an endpoint the bucket is in its path.
@@ -86,7 +88,8 @@ export class S3Target implements ArchiveTarget {
   constructor(private readonly options: S3TargetOptions) {}
 
   async put(key: ObjectKey, bytes: Uint8Array): Promise<void> {
-    const body = bytes.slice().buffer;
+    // A copy: a Buffer may be a part of a larger one.
+    const body = new Uint8Array(bytes).buffer;
     await this.#send("put", this.#urlOf(key), { method: "PUT", body, maxBytes: maxListBytes });
   }
 
@@ -136,16 +139,17 @@ export class S3Target implements ArchiveTarget {
     }: { readonly method: string; readonly body?: ArrayBuffer; readonly maxBytes: number },
   ): Promise<Buffer | null> {
     const { client, clock = systemClock, attempts = 4, timeoutMs = 60_000 } = this.options;
+    const content = Buffer.from(request.body ?? new ArrayBuffer(0));
+    const headers = { "x-amz-content-sha256": createHash("sha256").update(content).digest("hex") };
     for (let attempt = 1; ; attempt += 1) {
       let failure: ArchiveTargetError;
       try {
         // Signed anew each time: a signature holds for minutes. A redirection would take it to another host.
         const signal = AbortSignal.timeout(timeoutMs);
-        const response = await fetch(await client.sign(url, request), {
-          signal,
-          redirect: "error",
-        });
-        const body = await readBounded(response, maxBytes);
+        const signed = await client.sign(url, { ...request, headers });
+        const response = await fetch(signed, { signal, redirect: "error" });
+        // An error has a body of its own.
+        const body = await readBounded(response, response.ok ? maxBytes : maxErrorBytes);
         if (response.ok) return body;
         // An absent bucket is no absent object.
         if (response.status === 404 && request.method !== "PUT" && !body.includes("NoSuchBucket"))

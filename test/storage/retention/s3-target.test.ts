@@ -1,6 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import S3rver from "s3rver";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { systemIds } from "../../../src/clock.ts";
 import {
@@ -9,22 +8,20 @@ import {
 } from "../../../src/storage/retention/archive-target.ts";
 import { openS3Target, type S3TargetOptions } from "../../../src/storage/retention/s3-target.ts";
 import { archiveTargetContract } from "../../contract/retention/archive-target.ts";
-import { tempFolder } from "../../helpers/temp-folder.ts";
+import { type S3Server, startS3Server } from "../../helpers/s3-server.ts";
 
-const credentials = { AWS_ACCESS_KEY_ID: "S3RVER", AWS_SECRET_ACCESS_KEY: "S3RVER" };
-const server = new S3rver({
-  address: "127.0.0.1",
-  port: 0,
-  silent: true,
-  directory: tempFolder(),
-  vhostBuckets: false,
-  configureBuckets: [{ name: "archives", configs: [] }],
-});
+const credentials = { AWS_ACCESS_KEY_ID: "key", AWS_SECRET_ACCESS_KEY: "a secret" };
+let server: S3Server;
 let endpoint = "";
 
 beforeAll(async () => {
-  const { port } = (await server.run()) as AddressInfo;
-  endpoint = encodeURIComponent(`http://127.0.0.1:${port}`);
+  server = await startS3Server({
+    bucket: "archives",
+    accessKeyId: "key",
+    secretAccessKey: "a secret",
+    pageSize: 2,
+  });
+  endpoint = encodeURIComponent(server.endpoint);
 });
 afterAll(() => server.close());
 
@@ -49,6 +46,7 @@ describe("a bucket of S3", () => {
       Array.from({ length: 5 }, (_, part) => target.put({ ...of, part }, Buffer.from("x"))),
     );
     expect(await target.remove(of)).toBe(5);
+    expect([...server.objects.keys()].filter((name) => name.includes(of.tenantId))).toEqual([]);
   });
 
   const answering = async (
