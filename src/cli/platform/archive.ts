@@ -89,7 +89,7 @@ export async function archiveRunCommand(
     };
     if (given.dryRun) {
       const tenants = await planRetention(options);
-      if (given.json) printJson({ tenants }, io);
+      if (given.json) printJson({ tenants: tenants.map((plan) => snakeKeys(plan)) }, io);
       else
         printLines(
           tenants.map((plan) =>
