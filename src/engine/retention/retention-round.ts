@@ -155,7 +155,7 @@ function removalLimit(
   now: Date,
 ): { readonly before: Date; readonly isArchived: boolean } | null {
   const isArchived = stages.archive_after_days !== "off";
-  // Without a place for archives, what is to be archived stays.
+  // Without a place for archives, what would be archived stays.
   if (isArchived && !canArchive) return null;
   const before = limitOf(isArchived ? stages.archive_after_days : stages.delete_after_days, now);
   return before === null ? null : { before, isArchived };

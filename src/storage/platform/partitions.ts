@@ -108,7 +108,7 @@ export class Partitions {
     return { dropped, busy };
   }
 
-  /** Reads through the table: a partition shows its rows to nobody. */
+  /** Reads through the table: a partition itself shows no rows. */
   async #isEmpty(table: PartitionedTable, name: string, client?: Queryable): Promise<boolean> {
     const { tenants, schema } = this.tables;
     const day = name.slice(-8);

@@ -282,8 +282,10 @@ export class Archives {
   async removeTenant(tenantId: string): Promise<number> {
     const id = checkId("tenant", tenantId);
     if (this.#target !== null) return this.#target.remove({ tenantId: id });
-    const { items } = await this.list(id, { limit: 1 });
-    if (items.length > 0) throw new NoArchiveTargetError();
+    const found = await this.find(id, {});
+    // What was restored has no objects any more.
+    if (found.some(({ state, parts }) => state === "writing" || parts.length > 0))
+      throw new NoArchiveTargetError();
     return 0;
   }
 

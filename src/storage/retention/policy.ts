@@ -68,7 +68,7 @@ const usual: RetentionPolicy = {
   audit: { archive_after_days: 365, delete_after_days: 2555 },
 };
 
-export const retentionKinds = Object.keys(usual) as readonly RetentionKind[];
+const retentionKinds = Object.keys(usual) as readonly RetentionKind[];
 
 /** The kind of data of each table. */
 export const kindOfTable: Readonly<Record<PartitionedTable, RetentionKind>> = {

@@ -89,8 +89,10 @@ export function roundsContract(kind: "pglite" | "postgres"): void {
         expect([table, (await other.rows(table)).length]).toEqual([table, 1]);
       }
       const { items } = await subject.platform.archives.list(subject.tenantId);
-      expect(items.map(({ subject: of, rows, day: on }) => [of, rows, on]).toSorted()).toEqual(
-        dayTables.map((table) => [table, 2, day.toISOString().slice(0, 10)]).toSorted(),
+      expect(
+        items.map(({ subject: of, rows, day: on }) => `${of} ${rows} ${on}`).toSorted(),
+      ).toEqual(
+        dayTables.map((table) => `${table} 2 ${day.toISOString().slice(0, 10)}`).toSorted(),
       );
       const partition = `llm_call_${day.toISOString().slice(0, 10).replaceAll("-", "")}`;
       const isThere = async () => {

@@ -6,6 +6,7 @@ import { systemIds } from "../../../src/clock.ts";
 import { openDatabaseMemory } from "../../../src/storage/memory/database-memory.ts";
 import { openPlatform } from "../../../src/storage/platform/open-platform.ts";
 import { InvalidValueError } from "../../../src/storage/platform/errors.ts";
+import type { RetentionSettings } from "../../../src/storage/retention/policy.ts";
 import { NoArchiveTargetError } from "../../../src/storage/retention/archives.ts";
 import { createValueCipher } from "../../../src/storage/encryption/value-cipher.ts";
 import { withAllTenants } from "../../../src/storage/tenant.ts";
@@ -210,9 +211,9 @@ export function archivedTenantsContract(kind: "pglite" | "postgres"): void {
 
     it("have policies that are checked before they are stored", async () => {
       const { platform, tenantId } = await setUpRetention(database);
-      const set = (retention: object) =>
-        platform.tenants.updateSettings(tenantId, { retention } as never);
-      for (const [retention, field] of [
+      const set = (given: RetentionSettings) =>
+        platform.tenants.updateSettings(tenantId, { retention: given });
+      for (const [of, field] of [
         [
           { checkpoints: { thin_after_days: 91 } },
           "settings.retention.checkpoints.thin_after_days",
@@ -222,14 +223,14 @@ export function archivedTenantsContract(kind: "pglite" | "postgres"): void {
         [{ llm_calls: { thin_after_days: 1 } }, "settings.retention.llm_calls"],
         [{ other: {} }, "settings.retention"],
       ] as const) {
-        const refused = await set(retention).catch((thrown: unknown) => thrown);
+        const refused = await set(of as RetentionSettings).catch((thrown: unknown) => thrown);
         expect(refused).toBeInstanceOf(InvalidValueError);
         expect((refused as InvalidValueError).field).toBe(field);
       }
-      const retention = {
+      const changed = {
         checkpoints: { thin_after_days: "off", archive_after_days: 400, delete_after_days: "off" },
       } as const;
-      expect((await set(retention)).settings).toEqual({ retention });
+      expect((await set(changed)).settings).toEqual({ retention: changed });
     });
   });
 }

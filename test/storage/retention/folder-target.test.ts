@@ -39,7 +39,9 @@ it("leaves no part of an object that cannot be written", async () => {
   );
   expect(readdirSync(join(path, of.tenantId, of.archiveId))).toEqual(["000000.jsonl.gz"]);
   writeFileSync(join(folder, "file"), "");
-  await expect(new FolderTarget(join(folder, "file")).put(of, Buffer.from("x"))).rejects.toThrow();
+  await expect(new FolderTarget(join(folder, "file")).put(of, Buffer.from("x"))).rejects.toThrow(
+    "ENOTDIR",
+  );
 });
 
 it("is named by STRATAGRAPH_ARCHIVE, from the working directory", async () => {
