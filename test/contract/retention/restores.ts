@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import {
   restoreDay,
   type RestoreOptions,
@@ -13,6 +13,7 @@ import {
   NotFoundError,
 } from "../../../src/storage/platform/errors.ts";
 import { timeOfId } from "../../../src/storage/platform/checks.ts";
+import { openS3Target } from "../../../src/storage/retention/s3-target.ts";
 import { Archives } from "../../../src/storage/retention/archives.ts";
 import {
   createValueCipher,
@@ -21,6 +22,7 @@ import {
 } from "../../../src/storage/encryption/value-cipher.ts";
 import { useDatabase } from "../../helpers/databases.ts";
 import { lampPng } from "../../helpers/attachments.ts";
+import { startS3Server } from "../../helpers/s3-server.ts";
 import { idAt, type RetentionSubject, setUpRetention } from "../../helpers/retention.ts";
 
 /** What comes back from archives. */
@@ -79,6 +81,35 @@ export function restoresContract(kind: "pglite" | "postgres"): void {
       expect(await subject.verified("old")).toEqual({ checked: 2, damaged: [] });
       // It goes on where it ended.
       expect((await subject.talk("old", "three")).status).toBe("COMPLETED");
+    });
+
+    it("bring a thread and a day back from a bucket", async () => {
+      const server = await startS3Server({
+        bucket: "kept",
+        accessKeyId: "key",
+        secretAccessKey: "secret",
+      });
+      onTestFinished(() => server.close());
+      const location = `s3://kept/all?endpoint=${encodeURIComponent(server.endpoint)}`;
+      const target = openS3Target(location, {
+        AWS_ACCESS_KEY_ID: "key",
+        AWS_SECRET_ACCESS_KEY: "secret",
+      });
+      const subject = await setUpRetention(database, { target: () => target });
+      const then = new Date(Date.now() - 86_400_000 * 7);
+      await subject.talk("old");
+      await subject.plant("row", idAt(then));
+      const rows = await subject.rows("llm_call");
+      subject.advanceDays(98);
+      await subject.round();
+      expect([subject.errors, await subject.rows("llm_call")]).toEqual([[], []]);
+      expect(server.objects.size).toBe(3);
+      await restoreThread({ ...restoring(subject), threadId: "old" });
+      for (const day of [then, new Date()].map((time) => time.toISOString().slice(0, 10)))
+        await restoreDay({ ...restoring(subject), table: "llm_call", day });
+      expect(await subject.rows("llm_call")).toEqual(rows);
+      expect((await subject.verified("old")).damaged).toEqual([]);
+      expect([...server.objects.keys()]).toEqual([]);
     });
 
     it("refuse to overwrite what is there", async () => {
