@@ -77,8 +77,9 @@ export function killsContract(kind: "pglite" | "postgres"): void {
     };
   };
   /** Does the round after a kill, once the server has ended the session that held the lock. */
-  const nextRound = (subject: RetentionSubject) =>
-    expect.poll(() => subject.round()).not.toBeUndefined();
+  const nextRound = async (subject: RetentionSubject) => {
+    await expect.poll(() => subject.round()).not.toBeUndefined();
+  };
   const inArchive = {
     rows: { database: 0, archived: 3 },
     thread: { database: false, calls: 0, archived: 1 },

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { gunzipSync, gzipSync } from "node:zlib";
 import { describe, expect, it, onTestFinished } from "vitest";
 import {
   restoreDay,
@@ -217,6 +218,29 @@ export function restoresContract(kind: "pglite" | "postgres"): void {
       expect(
         (await restoreThread({ ...restoring(subject), threadId: "old" })).rows,
       ).toBeGreaterThan(0);
+    });
+
+    it("change nothing for an object whose lines are others of the same length", async () => {
+      const retention = { turns: { archive_after_days: 1 } };
+      const subject = await setUpRetention(database, { retention });
+      const then = new Date(Date.now() - 86_400_000 * 7);
+      await subject.plant("planted", idAt(then));
+      await subject.round();
+      const [archive] = (
+        await subject.platform.archives.list(subject.tenantId, { subject: "turn" })
+      ).items;
+      const path = join(subject.folder, subject.tenantId, archive!.id, "000000.jsonl.gz");
+      const text = gunzipSync(readFileSync(path)).toString();
+      const others = ["plantee", "plantea", "plantel", "plantet"].map((word) =>
+        gzipSync(text.replaceAll("planted", word), { level: 9 }),
+      );
+      const forged = others.find(({ byteLength }) => byteLength <= archive!.bytes);
+      expect(forged).toBeDefined();
+      writeFileSync(path, forged!);
+      const day = then.toISOString().slice(0, 10);
+      const attempt = restoreDay({ ...restoring(subject), table: "turn", day });
+      await expect(attempt).rejects.toThrow("it does not have the SHA-256 of its manifest");
+      expect(await subject.rows("turn")).toEqual([]);
     });
 
     it("open archives that a key has sealed, each in its own place alone", async () => {
