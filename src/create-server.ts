@@ -7,6 +7,7 @@ import type { AgentRegistry } from "./compile/agent-registry.ts";
 import type { AgentDefinition } from "./definition/agent-definition.ts";
 import type { TenantAllowance } from "./server/agents/tenant-rules.ts";
 import type { Route } from "./server/route.ts";
+import type { RetentionRound } from "./engine/retention/retention-round.ts";
 import type { Database } from "./storage/database.ts";
 import type { Platform } from "./storage/platform/open-platform.ts";
 
@@ -64,16 +65,19 @@ export async function createServer(options: ServerOptions = {}): Promise<Platfor
     { apiRoutes },
     { langgraphRoutes },
     { queueMetrics },
+    { addOldestRow, countMoves },
     { packageVersion },
   ] = await Promise.all([
     import("./server/create-server.ts"),
     import("./server/api-routes.ts"),
     import("./server/langgraph/routes.ts"),
     import("./server/workers/routes.ts"),
+    import("./server/usage/retention.ts"),
     import("./package-version.ts"),
   ]);
   const { development = false, tools = [] } = options;
-  const engine = await openEngine(options);
+  let onRetention: (round: RetentionRound) => void = () => {};
+  const engine = await openEngine(options, (round) => onRetention(round));
   try {
     const { database, platform, runtimes, loader, worker, clock, ids, logger } = engine;
     const tenantId = development
@@ -121,6 +125,8 @@ export async function createServer(options: ServerOptions = {}): Promise<Platfor
       options,
     );
     server.metrics.addSource(queueMetrics({ workers: platform.workers, now: () => clock.now() }));
+    onRetention = (round) => countMoves(server.metrics, round);
+    addOldestRow(server.metrics, { retention: platform.retention, clock });
     worker.start();
     return Object.assign(server, { platform, developmentTenantId: tenantId });
   } catch (thrown) {

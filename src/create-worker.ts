@@ -1,5 +1,7 @@
 import type { Runtime, RuntimeOptions } from "./app.ts";
 import { type Clock, type IdSource, systemClock, systemIds } from "./clock.ts";
+import type { UseThreadServices } from "./engine/retention/archive-threads.ts";
+import type { RetentionRound } from "./engine/retention/retention-round.ts";
 import type { RunWorker } from "./engine/run-worker.ts";
 import type { AgentLoader } from "./server/agents/load-agent.ts";
 import type { ServerLogger, TenantRuntime } from "./server/ports.ts";
@@ -126,8 +128,15 @@ export async function createWorker(options: WorkerOptions = {}): Promise<Platfor
   };
 }
 
-/** Opens the database, and makes what executes its runs. Nothing is taken before `worker.start`. */
-export async function openEngine(options: WorkerOptions): Promise<Engine> {
+/**
+ * Opens the database, and makes what executes its runs. Nothing is taken before `worker.start`.
+ *
+ * @param onRetention called with what each round of retention in this process did
+ */
+export async function openEngine(
+  options: WorkerOptions,
+  onRetention?: (round: RetentionRound) => void,
+): Promise<Engine> {
   const [
     { deleteEphemeralThread },
     { AgentLoader: Loader },
@@ -138,6 +147,8 @@ export async function openEngine(options: WorkerOptions): Promise<Engine> {
     { createEncryption },
     { openPlatform },
     { ThreadFences },
+    { openArchiveTarget },
+    { runRetention },
   ] = await Promise.all([
     import("./server/checkpoints/thread-routes.ts"),
     import("./server/agents/load-agent.ts"),
@@ -148,6 +159,8 @@ export async function openEngine(options: WorkerOptions): Promise<Engine> {
     import("./storage/encryption/stored-encryption.ts"),
     import("./storage/platform/open-platform.ts"),
     import("./storage/tenant-pool.ts"),
+    import("./storage/retention/archive-target.ts"),
+    import("./engine/retention/retention-round.ts"),
   ]);
   const { env = process.env, databaseUrl: url = env["DATABASE_URL"], folder } = options;
   const { listenUrl, preparedStatements, maxConnections, kinds, labels } = options;
@@ -168,7 +181,8 @@ export async function openEngine(options: WorkerOptions): Promise<Engine> {
   if (database === undefined) throw new TypeError("a database was just opened");
   try {
     const { sealing } = await createEncryption({ env });
-    const platform = await openPlatform(database, { clock, ids, ...sealing });
+    const archive = await openArchiveTarget(env);
+    const platform = await openPlatform(database, { clock, ids, archive, ...sealing });
     const { maxRuntimes: max, concurrency = 16 } = options;
     const onError = (err: unknown) => logger.error({ err }, "error outside of a request");
     const { createRuntime } = await import("./app.ts");
@@ -211,6 +225,12 @@ export async function openEngine(options: WorkerOptions): Promise<Engine> {
         runtimes.use(ofTenant, ({ runtime, fences }) => work({ services: runtime, fences })),
       loadAgent: loader.load,
       deleteThread: (thread) => deleteEphemeralThread({ platform, runtimes }, thread),
+      retention: async (signal) => {
+        const useServices: UseThreadServices = (ofTenant, work) =>
+          runtimes.use(ofTenant, ({ runtime }) => work(runtime));
+        const round = await runRetention({ platform, useServices, clock, signal, onError });
+        if (round !== null) onRetention?.(round);
+      },
       onError,
     });
     const close = async () => {

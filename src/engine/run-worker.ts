@@ -17,6 +17,7 @@ import {
   ephemeralThreadsJob,
   platformJobs,
   startUpkeep,
+  type UpkeepJob,
 } from "./upkeep.ts";
 import { WebhookSender, type WebhookSenderOptions } from "./webhook-sender.ts";
 import { WorkerWatch } from "./worker-watch.ts";
@@ -25,6 +26,8 @@ export interface RunWorkerOptions
   extends Pick<RunExecutorOptions, "useServices" | "loadAgent" | "onError">, WorkerScope {
   readonly platform: Platform;
   readonly deleteThread: EphemeralThreadsOptions["deleteThread"];
+  /** Archives and deletes what has reached its age, until the signal aborts. */
+  readonly retention: (signal: AbortSignal) => ReturnType<UpkeepJob>;
   /** Tells other processes of the same database what changes here. */
   readonly database: Pick<Database, "openNotices">;
   readonly clock: Clock;
@@ -99,7 +102,7 @@ export function createRunWorker(options: RunWorkerOptions): RunWorker {
     isAlone,
     onError,
   });
-  let isStopped = false;
+  const stopped = new AbortController();
   let stopUpkeep = async () => {};
   let notices: Notices | undefined;
   const onNotice = (text: string) => {
@@ -170,7 +173,7 @@ export function createRunWorker(options: RunWorkerOptions): RunWorker {
       });
       signals.send = (runId) => notices?.send(runId);
       const { deleteThread } = options;
-      const isStopping = () => isStopped;
+      const isStopping = () => stopped.signal.aborted;
       const onRuns = () => {
         queue.wake();
         tellOthers();
@@ -186,6 +189,7 @@ export function createRunWorker(options: RunWorkerOptions): RunWorker {
       };
       const upkeeps = [
         startUpkeep({ clock, onError, jobs: platformJobs(platform) }),
+        startUpkeep({ clock, onError, jobs: [() => options.retention(stopped.signal)] }),
         startUpkeep({
           clock,
           onError,
@@ -207,7 +211,7 @@ export function createRunWorker(options: RunWorkerOptions): RunWorker {
       sender.start();
     },
     async stop(graceMs) {
-      isStopped = true;
+      stopped.abort();
       await Promise.all([queue.stop({ graceMs }), sender.stop({ graceMs }), stopUpkeep()]);
       await watch.stop();
       await Promise.all([notices?.close(), platform.usage.flush()]);

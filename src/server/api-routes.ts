@@ -8,6 +8,7 @@ import { scheduleRoutes } from "./schedules/routes.ts";
 import { toolRoutes } from "./tools/routes.ts";
 import { eventRoutes } from "./runs/event-routes.ts";
 import { waitingRoutes } from "./runs/waiting-routes.ts";
+import { retentionRoutes } from "./usage/retention.ts";
 import { usageRoutes } from "./usage/routes.ts";
 import { retryRoutes } from "./runs/retry-routes.ts";
 import { workerRoutes } from "./workers/routes.ts";
@@ -26,6 +27,7 @@ export function apiRoutes(base: ApiBase): readonly Route[] {
     ...webhookRoutes(base),
     ...memoryRoutes(base),
     ...usageRoutes(base),
+    ...retentionRoutes(base),
     ...checkpointRoutes(base),
     ...threadRoutes(base),
   ];

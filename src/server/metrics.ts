@@ -42,9 +42,9 @@ export class Metrics {
     this.#sources.push(source);
   }
 
-  count(name: string, help: string, labels: Labels = {}): void {
+  count(name: string, help: string, labels: Labels = {}, amount = 1): void {
     const sample = this.#sample({ name, help, type: "counter", labels });
-    if (sample !== undefined) sample.value += 1;
+    if (sample !== undefined) sample.value += amount;
   }
 
   /** Adds to a gauge. */

@@ -26,10 +26,19 @@ export async function withDatabase<Result>(
 /** The same with the tables of the platform, made if need be. */
 export async function withPlatform<Result>(
   io: CliIo,
-  use: (platform: Platform) => Promise<Result>,
+  use: (platform: Platform, database: Database) => Promise<Result>,
 ): Promise<Result> {
-  const { openPlatform } = await import("../../storage/platform/open-platform.ts");
-  return withDatabase(io, async (database) => use(await openPlatform(database)));
+  const [{ openPlatform }, { openArchiveTarget }, { createEncryption }] = await Promise.all([
+    import("../../storage/platform/open-platform.ts"),
+    import("../../storage/retention/archive-target.ts"),
+    import("../../storage/encryption/stored-encryption.ts"),
+  ]);
+  const archive = await openArchiveTarget(io.env, io.cwd);
+  const { sealing } = await createEncryption({ env: io.env });
+  return withDatabase(io, async (database) => {
+    const platform = await openPlatform(database, { archive, ...sealing });
+    return use(platform, database);
+  });
 }
 
 /** Writes what an operator changed into the audit log of a tenant. */

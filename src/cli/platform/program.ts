@@ -8,8 +8,10 @@ import {
   type PageOptions,
   pageOptions,
   parseAge,
+  parseInteger,
   yesOption,
 } from "../options.ts";
+import type { archiveListCommand, archiveRunCommand, RestoreCommandOptions } from "./archive.ts";
 import type { KeyCreateOptions } from "./keys.ts";
 import type { MigrateOptions } from "./migrate.ts";
 
@@ -25,7 +27,19 @@ const expiresOption = declareOption(
   parseAge,
 );
 
-/** Adds `migrate`, `tenants` and `keys`. */
+const archivedThreadOption = declareOption("--thread <id>", "archived thread");
+const tableOption = declareOption(
+  "--table <table>",
+  "archived table: turn, tool_call, llm_call, run_event or audit_log",
+);
+const dayOption = declareOption("--day <date>", "archived day in UTC: YYYY-MM-DD");
+const holdOption = declareOption(
+  "--hold <days>",
+  "days for which what is restored is not archived again (default: 30)",
+  (text) => parseInteger(text, { from: 1, to: 3_650 }),
+);
+
+/** Adds `migrate`, `tenants`, `keys` and `archive`. */
 export function addPlatformCommands(
   program: Command,
   io: CliIo,
@@ -45,12 +59,13 @@ export function addPlatformCommands(
     });
   addTenantCommands(program, io, exitWith);
   addKeyCommands(program, io, exitWith);
+  addArchiveCommands(program, io, exitWith);
 }
 
 function addTenantCommands(program: Command, io: CliIo, exitWith: (code: number) => void): void {
   const tenants = program
     .command("tenants")
-    .description("Create, list, suspend, export and delete tenants.")
+    .description("Create, list, change, suspend, export and delete tenants.")
     .helpCommand(false);
   tenants
     .command("create")
@@ -79,6 +94,19 @@ function addTenantCommands(program: Command, io: CliIo, exitWith: (code: number)
     .action(async (tenant: string, options: { json?: boolean }) => {
       const { tenantShowCommand } = await import("./tenants.ts");
       exitWith(await tenantShowCommand({ tenant, ...options }, io));
+    });
+  tenants
+    .command("set")
+    .description("Change settings of a tenant: quotas, rates, retention.")
+    .argument("<tenant>", "name or id")
+    .argument(
+      "<settings>",
+      "JSON object; its keys replace those of the tenant, and null removes one",
+    )
+    .addOption(jsonOption())
+    .action(async (tenant: string, settings: string, options: { json?: boolean }) => {
+      const { tenantSetCommand } = await import("./tenants.ts");
+      exitWith(await tenantSetCommand({ tenant, settings, ...options }, io));
     });
   tenants
     .command("suspend")
@@ -147,5 +175,48 @@ function addKeyCommands(program: Command, io: CliIo, exitWith: (code: number) =>
     .action(async (id: string, options: { json?: boolean }) => {
       const { keyRevokeCommand } = await import("./keys.ts");
       exitWith(await keyRevokeCommand({ id, ...options }, io));
+    });
+}
+
+function addArchiveCommands(program: Command, io: CliIo, exitWith: (code: number) => void): void {
+  const archive = program
+    .command("archive")
+    .description("List and restore archives, and run retention now.")
+    .helpCommand(false);
+  addOptions(archive.command("list", { isDefault: true }), pageOptions, {
+    limit: "maximum number of rows, 1 to 200 (default: 50)",
+  })
+    .description("List the archives of a tenant, newest first.")
+    .addOption(tenantOption().makeOptionMandatory())
+    .addOption(archivedThreadOption())
+    .addOption(tableOption())
+    .addOption(dayOption())
+    .addOption(jsonOption())
+    .action(async (options: Parameters<typeof archiveListCommand>[0]) => {
+      const commands = await import("./archive.ts");
+      exitWith(await commands.archiveListCommand(options, io));
+    });
+  archive
+    .command("run")
+    .description("Thin, archive and delete what has reached its age.")
+    .addOption(tenantOption("only this tenant: its name or id"))
+    .option("--dry-run", "only count what it would begin with")
+    .addOption(jsonOption())
+    .action(async (options: Parameters<typeof archiveRunCommand>[0]) => {
+      const commands = await import("./archive.ts");
+      exitWith(await commands.archiveRunCommand(options, io));
+    });
+  archive
+    .command("restore")
+    .description("Bring a thread, or a day of a table, back into the database.")
+    .addOption(tenantOption().makeOptionMandatory())
+    .addOption(archivedThreadOption())
+    .addOption(tableOption())
+    .addOption(dayOption())
+    .addOption(holdOption())
+    .addOption(jsonOption())
+    .action(async (options: RestoreCommandOptions) => {
+      const { archiveRestoreCommand } = await import("./archive.ts");
+      exitWith(await archiveRestoreCommand(options, io));
     });
 }

@@ -2,6 +2,7 @@ import { open } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Tenant } from "../../storage/platform/tenants.ts";
 import type { RowCounts } from "../../storage/platform/tenant-rows.ts";
+import { isRecord } from "../../values/json.ts";
 import { confirmed } from "../ask/approve-call.ts";
 import { type CliIo, UsageError } from "../io.ts";
 import { pageOf, type PageOptions } from "../options.ts";
@@ -101,6 +102,45 @@ export async function tenantShowCommand(given: NamedOptions, io: CliIo): Promise
     io,
   );
   return exitCodes.done;
+}
+
+/** `stratagraph tenants set`: replaces the settings that are given, and keeps the others. */
+export async function tenantSetCommand(
+  given: NamedOptions & { /** JSON. */ readonly settings: string },
+  io: CliIo,
+): Promise<number> {
+  const changes = parseSettings(given.settings);
+  const tenant = await withPlatform(io, async (platform) => {
+    const before = await platform.tenants.find(given.tenant);
+    const settings = Object.fromEntries(
+      Object.entries({ ...before.settings, ...changes }).filter(([, value]) => value !== null),
+    );
+    const after = await platform.tenants.updateSettings(before.id, settings);
+    const subject = `tenant:${after.id}`;
+    await audit(platform, after.id, { action: "tenant.set", subject, before, after });
+    return after;
+  });
+  if (given.json) printJson(snakeKeys(tenant), io);
+  else
+    printLines(
+      [plainLine(`Settings of tenant ${tenant.name}: ${JSON.stringify(tenant.settings)}`)],
+      io,
+    );
+  return exitCodes.done;
+}
+
+/** @throws UsageError */
+function parseSettings(text: string): Record<string, unknown> {
+  let settings: unknown;
+  try {
+    settings = JSON.parse(text);
+  } catch {
+    // Answered below.
+  }
+  if (isRecord(settings)) return settings;
+  throw new UsageError(
+    'Expected the settings as a JSON object, such as {"retention":{"llm_calls":{"archive_after_days":30}}}.',
+  );
 }
 
 /** `stratagraph tenants suspend`, and with `--end` the end of a suspension. */

@@ -154,6 +154,12 @@ export function isFramed(bytes: Buffer): boolean {
   return bytes.byteLength > MAGIC.byteLength && bytes.subarray(0, MAGIC.byteLength).equals(MAGIC);
 }
 
+/** Returns the id of the key that sealed the bytes; null if they are not sealed. */
+export function sealedKeyId(bytes: Buffer): string | null {
+  if (!isFramed(bytes) || bytes[MAGIC.byteLength] === PLAIN) return null;
+  return readSealed(bytes).keyId;
+}
+
 function escapePlain(bytes: Buffer): Buffer {
   return bytes[0] === MAGIC[0] && bytes.subarray(0, MAGIC.byteLength).equals(MAGIC)
     ? framePlain(bytes)

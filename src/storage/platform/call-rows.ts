@@ -328,7 +328,7 @@ async function writeToolCalls(
   );
 }
 
-/** Removes the rows of a thread. The sums of its days stay. */
+/** Removes the rows of a thread, and has its archives removed. The sums of its days stay. */
 export async function forgetThread(
   client: Queryable,
   {
@@ -347,6 +347,11 @@ export async function forgetThread(
   await client.query(`delete from ${schema}.run_event where run_id in (${runs})`, of);
   await client.query(`delete from ${schema}.turn where instance_id in (${instance})`, of);
   await client.query(`delete from ${schema}.agent_instance where id in (${instance})`, of);
+  // Upkeep removes the objects.
+  await client.query(
+    `update ${schema}.archive set state = 'removing' where tenant_id = $1::uuid and thread_id = $2`,
+    of,
+  );
 }
 
 /** Returns a value within the limit; of a longer one what stands before it, with a flag. */

@@ -13,6 +13,9 @@ import { ThreadSearch } from "./runs/thread-search.ts";
 import { Partitions } from "./partitions.ts";
 import { createValueCipher, type ValueCipher } from "../encryption/value-cipher.ts";
 import type { PlatformTables } from "./platform.ts";
+import type { ArchiveTarget } from "../retention/archive-target.ts";
+import { Archives } from "../retention/archives.ts";
+import { RetentionStates } from "../retention/retention-state.ts";
 import { RunClaims } from "./runs/claims.ts";
 import { Runs } from "./runs/runs.ts";
 import { ScheduleFirings } from "./time/schedule-firings.ts";
@@ -35,6 +38,8 @@ export interface PlatformOptions {
   readonly ids?: IdSource;
   /** Seals inputs, outputs, messages, events and secrets before they are stored. Default: they are stored as plain JSON. */
   readonly cipher?: ValueCipher;
+  /** Where archives are. Default: nowhere, and nothing is archived. */
+  readonly archive?: ArchiveTarget | null;
 }
 
 /** The tables of the platform, with a store for each subject. */
@@ -70,6 +75,9 @@ export interface Platform {
   readonly usage: UsageDays;
   readonly audit: AuditLog;
   readonly partitions: Partitions;
+  readonly archives: Archives;
+  /** How far retention has come in each tenant. */
+  readonly retention: RetentionStates;
 }
 
 const names = [
@@ -94,6 +102,8 @@ const names = [
   "schedule",
   "timer",
   "thread_event",
+  "archive",
+  "retention_state",
 ];
 
 /** Tables that were made ready in this process, by pool and schema. */
@@ -126,11 +136,12 @@ export async function openPlatform(
   const tables: PlatformTables = { tenants: await opening, schema: quoted, clock, ids };
   const partitions = new Partitions(tables);
   const events = new RunEvents(tables, values, partitions);
+  const archives = new Archives(tables, values, options.archive ?? null);
   return {
     tables,
     values,
     tenants: new Tenants(tables),
-    tenantRows: new TenantRows(tables, values),
+    tenantRows: new TenantRows(tables, values, archives),
     apiKeys: new ApiKeys(tables),
     agents: new Agents(tables),
     instances: new Instances(tables),
@@ -150,6 +161,8 @@ export async function openPlatform(
     usage: new UsageDays(tables),
     audit: new AuditLog(tables, partitions),
     partitions,
+    archives,
+    retention: new RetentionStates(tables),
   };
 }
 

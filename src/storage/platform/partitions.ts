@@ -1,7 +1,7 @@
 import type { Clock } from "../../clock.ts";
 import { sleep } from "../../async.ts";
-import { sqlStateOf } from "../errors.ts";
-import { quoteIdentifier } from "../pool.ts";
+import { DatabasePermissionError, sqlStateOf } from "../errors.ts";
+import { type Queryable, quoteIdentifier } from "../pool.ts";
 import { queryAllTenants, withAllTenants } from "../tenant.ts";
 import { checkCount, timeOfId } from "./checks.ts";
 import { InvalidValueError } from "./errors.ts";
@@ -24,6 +24,11 @@ export interface DroppedDays {
   readonly dropped: readonly string[];
   /** Those that others used each time: the next call tries them again. */
   readonly busy: readonly string[];
+}
+
+interface DropOptions {
+  readonly lockTimeoutMs?: number;
+  readonly attempts?: number;
 }
 
 /** The daily partitions of the platform's tables. Statements run as the user who owns the tables. */
@@ -64,18 +69,56 @@ export class Partitions {
   async dropBefore(
     table: PartitionedTable,
     day: string,
-    options: { readonly lockTimeoutMs?: number; readonly attempts?: number } = {},
+    options: DropOptions = {},
   ): Promise<DroppedDays> {
-    if (!/^\d{4}-\d\d-\d\d$/.test(day)) throw new InvalidValueError("day", "a date as YYYY-MM-DD");
+    checkDay(day);
     const { lockTimeoutMs = 500, attempts = 5 } = options;
     checkCount("lockTimeoutMs", lockTimeoutMs, { from: 1, to: 60_000 });
     const [dropped, busy]: [string[], string[]] = [[], []];
     for (const name of await this.#daysOf(table)) {
       if (name.slice(-8) >= day.replaceAll("-", "")) continue;
       const isDropped = await this.#drop(name, { lockTimeoutMs, attempts });
-      (isDropped ? dropped : busy).push(name);
+      (isDropped === false ? busy : dropped).push(name);
     }
     return { dropped, busy };
+  }
+
+  /** Makes the partitions of one day (`YYYY-MM-DD`, UTC), unless they are there. @throws InvalidValueError */
+  async ensureDay(day: string): Promise<void> {
+    await this.#ensureDays(checkDay(day), 0);
+  }
+
+  /**
+   * Drops the partitions of a table that are older than yesterday and have no row of any tenant. Only the owner of the
+   * tables can: other users drop nothing.
+   */
+  async dropEmpty(
+    table: PartitionedTable,
+    { lockTimeoutMs = 500, attempts = 5 }: DropOptions = {},
+  ): Promise<DroppedDays> {
+    const [dropped, busy]: [string[], string[]] = [[], []];
+    const yesterday = dayOf(new Date(this.tables.clock.now().getTime() - 86_400_000));
+    for (const name of await this.#daysOf(table)) {
+      if (name.slice(-8) >= yesterday.replaceAll("-", "")) continue;
+      if (!(await this.#isEmpty(table, name))) continue;
+      const isEmpty = (client: Queryable) => this.#isEmpty(table, name, client);
+      const isDropped = await this.#drop(name, { lockTimeoutMs, attempts, isEmpty });
+      if (isDropped !== null) (isDropped ? dropped : busy).push(name);
+    }
+    return { dropped, busy };
+  }
+
+  /** Reads through the table: a partition itself shows no rows. */
+  async #isEmpty(table: PartitionedTable, name: string, client?: Queryable): Promise<boolean> {
+    const { tenants, schema } = this.tables;
+    const day = name.slice(-8);
+    const statement = {
+      text: `select from ${schema}.${table} where at >= ($1::date)::timestamp at time zone 'UTC'
+        and at < ($1::date + 1)::timestamp at time zone 'UTC' limit 1`,
+      values: [day],
+    };
+    const { rows } = await (client?.query(statement) ?? queryAllTenants(tenants.pool, statement));
+    return rows.length === 0;
   }
 
   async #ensureDays(first: string, days: number): Promise<void> {
@@ -97,25 +140,53 @@ export class Partitions {
     return rows.map(({ name }) => name);
   }
 
+  /**
+   * Returns false for a partition that is in use.
+   *
+   * @param of.isEmpty asked while no one else can write to it; null is returned for one with rows, and for one that the
+   *   user does not own
+   */
   async #drop(
     name: string,
-    { lockTimeoutMs, attempts }: { readonly lockTimeoutMs: number; readonly attempts: number },
-  ): Promise<boolean> {
+    {
+      lockTimeoutMs,
+      attempts,
+      isEmpty,
+    }: Required<DropOptions> & { readonly isEmpty?: (client: Queryable) => Promise<boolean> },
+  ): Promise<boolean | null> {
     const { tenants, schema, clock } = this.tables;
     for (let attempt = 1; ; attempt += 1) {
       try {
-        await withAllTenants(tenants.pool, async (client) => {
+        return await withAllTenants(tenants.pool, async (client) => {
+          const partition = `${schema}.${quoteIdentifier(name)}`;
           await client.query(`set local lock_timeout = ${lockTimeoutMs}`);
-          await client.query(`drop table if exists ${schema}.${quoteIdentifier(name)}`);
+          if (isEmpty !== undefined) {
+            await client.query(`lock table ${partition} in access exclusive mode`);
+            if (!(await isEmpty(client))) return null;
+          }
+          await client.query(`drop table if exists ${partition}`);
+          return true;
         });
-        return true;
       } catch (error) {
+        if (isEmpty !== undefined && isOfOthers(error)) return null;
         if (sqlStateOf(error) !== LOCK_TIMEOUT) throw error;
         if (attempt >= attempts) return false;
         await sleep(lockTimeoutMs, { clock });
       }
     }
   }
+}
+
+/** The partition belongs to another user, or another process has dropped it. */
+function isOfOthers(error: unknown): boolean {
+  const state = error instanceof DatabasePermissionError ? error.sqlState : sqlStateOf(error);
+  return state === "42501" || state === "42P01";
+}
+
+/** @throws InvalidValueError */
+function checkDay(day: string): string {
+  if (/^\d{4}-\d\d-\d\d$/.test(day) && !Number.isNaN(Date.parse(day))) return day;
+  throw new InvalidValueError("day", "a date as YYYY-MM-DD");
 }
 
 /** A check was violated: no partition takes the row. */

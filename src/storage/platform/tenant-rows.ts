@@ -4,6 +4,8 @@ import { queryAllTenants, queryTenant, withAllTenants, withTenant } from "../ten
 import { checkCount, checkId } from "./checks.ts";
 import type { ValueCipher } from "../encryption/value-cipher.ts";
 import type { PlatformTables } from "./platform.ts";
+import type { Archives } from "../retention/archives.ts";
+import { rowLine } from "../retention/stored-rows.ts";
 
 /** Rows by table, in the schema of the platform. */
 export type RowCounts = Readonly<Record<string, number>>;
@@ -47,6 +49,7 @@ export class TenantRows {
   constructor(
     private readonly tables: PlatformTables,
     private readonly values: ValueCipher,
+    private readonly archives: Pick<Archives, "list" | "lines" | "removeTenant">,
   ) {}
 
   /** Counts the rows of a tenant in each table. */
@@ -67,11 +70,11 @@ export class TenantRows {
   }
 
   /**
-   * Deletes a tenant with everything of it, in transactions of at most `batch` rows (1 to 100,000, default 5,000). It
+   * Deletes a tenant with everything of it, archives included, in transactions of at most `batch` rows (1 to 100,000, default 5,000). It
    * suspends the tenant first, and reads every table at the end. Returns how many rows were deleted; all 0 for an unknown
    * tenant. After an interruption the next call deletes the rest.
    *
-   * @throws TenantRowsLeftError if rows were written all the time
+   * @throws TenantRowsLeftError if rows were written all the time; NoArchiveTargetError, ArchiveTargetError
    */
   async delete(tenantId: string, { batch = 5_000 } = {}): Promise<RowCounts> {
     const id = checkId("tenant", tenantId);
@@ -81,6 +84,8 @@ export class TenantRows {
       text: `update ${schema}.tenant set suspended_at = coalesce(suspended_at, $2) where id = $1::uuid`,
       values: [id, clock.now()],
     });
+    // Before the manifests that name them.
+    await this.archives.removeTenant(id);
     const deleted: Record<string, number> = {};
     for (let round = 0; round < maxRounds; round += 1) {
       const found = await withAllTenants(tenants.pool, (client) => this.#find(client));
@@ -92,14 +97,21 @@ export class TenantRows {
         }
       }
       const left = await this.count(id);
-      if (Object.values(left).every((rows) => rows === 0)) return deleted;
+      if (Object.values(left).some((rows) => rows > 0)) continue;
+      // What a round that was under way has written meanwhile.
+      await this.archives.removeTenant(id);
+      return deleted;
     }
     throw new TenantRowsLeftError(id, await this.count(id));
   }
 
   /**
    * Writes all rows of a tenant as lines of JSON, `{"table":…,"row":…}` each, with sealed values opened, and without the
-   * values of secrets. Each table is read as it was at one moment. Returns how many rows were written.
+   * values of secrets. Each table is read as it was at one moment. Lines of archives follow, with the id of their archive:
+   * `{"archive":…,"table":…,"row":…}` for rows and calls, `{"archive":…,"thread":…}` for the lines of an exported thread.
+   * Returns how many rows of tables were written.
+   *
+   * @throws NoArchiveTargetError, DamagedArchiveError
    */
   async export(tenantId: string, write: (line: string) => Promise<void>): Promise<RowCounts> {
     const id = checkId("tenant", tenantId);
@@ -121,7 +133,36 @@ export class TenantRows {
         }
       });
     }
+    await this.#exportArchives(id, write);
     return counts;
+  }
+
+  async #exportArchives(tenantId: string, write: (line: string) => Promise<void>): Promise<void> {
+    for (let cursor: string | null | undefined; cursor !== null;) {
+      const page = await this.archives.list(tenantId, { limit: 50, ...(cursor && { cursor }) });
+      for (const archive of page.items) {
+        // Others have objects that are not whole, or rows that are in the tables as well.
+        if (archive.state !== "archived" && archive.state !== "restoring") continue;
+        for await (const line of this.archives.lines(archive)) {
+          const isThread = line.startsWith('{"thread":');
+          await write(
+            isThread
+              ? `{"archive":"${archive.id}",${line.slice(1)}\n`
+              : this.#archivedLine(archive.id, line),
+          );
+        }
+      }
+      cursor = page.next;
+    }
+  }
+
+  #archivedLine(archive: string, line: string): string {
+    const { table, row: texts } = rowLine.parse(JSON.parse(line));
+    const row = Object.entries(texts).map(([column, text]) => {
+      const isSealed = text?.startsWith('"sealed:') ?? false;
+      return [column, isSealed ? this.values.openJson(JSON.parse(text ?? "null")) : text];
+    });
+    return `${JSON.stringify({ archive, table, row: Object.fromEntries(row) as unknown })}\n`;
   }
 
   #line(table: string, text: string): string {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { retentionSettingsSchema } from "../retention/policy.ts";
 import { queryAllTenants, queryTenant, withTenant } from "../tenant.ts";
 import { sqlStateOf } from "../errors.ts";
 import {
@@ -17,7 +18,7 @@ import type { PlatformTables } from "./platform.ts";
 
 const count = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 
-/** Limits of a tenant. What is left out is not limited. */
+/** Limits of a tenant, and the ages of its data. What is left out is not limited, or has its default. */
 export const tenantSettingsSchema = z.strictObject({
   /** Sums of a day in UTC. */
   quota: z
@@ -35,6 +36,7 @@ export const tenantSettingsSchema = z.strictObject({
       burst: count.min(1).optional(),
     })
     .optional(),
+  retention: retentionSettingsSchema.optional(),
 });
 
 export type TenantSettings = z.infer<typeof tenantSettingsSchema>;

@@ -100,11 +100,17 @@ export function tenantDataContract(subject: PlatformSubject): void {
               key,
             );
             await client.query(
+              `insert into ${table("archive")} (id, tenant_id, subject, thread_id, state, format, created_at, updated_at)
+            values ($2, $3, 'thread', $4, 'restored', 1, $1, $1)`,
+              key,
+            );
+            await client.query(
               `insert into ${table("cancel_request")} (tenant_id, thread_id, reason) values ($1, $2, $2)`,
               [id, word],
             );
           }),
         );
+        await platform.retention.saveThinned(id, word);
         const memories = openDatabaseMemory(subject.database.shared, { vectors: "scan" });
         const namespace = ["agents", word];
         const embedding = { model: word, vector: new Float32Array([1, 0]) };

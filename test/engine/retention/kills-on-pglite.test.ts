@@ -1,0 +1,3 @@
+import { killsContract } from "../../contract/retention/kills.ts";
+
+killsContract("pglite");

@@ -1,0 +1,3 @@
+import { restoresContract } from "../../contract/retention/restores.ts";
+
+restoresContract("postgres");

@@ -1,0 +1,3 @@
+import { roundsContract } from "../../contract/retention/rounds.ts";
+
+roundsContract("postgres");

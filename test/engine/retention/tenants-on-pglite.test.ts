@@ -1,0 +1,3 @@
+import { archivedTenantsContract } from "../../contract/retention/tenants.ts";
+
+archivedTenantsContract("pglite");
