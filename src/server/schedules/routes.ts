@@ -110,7 +110,7 @@ export function scheduleRoutes(api: ApiBase): readonly Route[] {
           schema: pageSchema("schedules", scheduleSchema),
         },
       },
-      problems: ["invalid_cursor"],
+      problems: ["invalid_cursor", "not_found"],
       async handle({ query, principal, request }) {
         const { agent_id: agentId, enabled } = query;
         const page = await schedules.list(principal.tenantId, {

@@ -72,6 +72,14 @@ export function threadEventsContract(subject: PlatformSubject): void {
       await subject.platform.runs.requestCancel(run.tenantId, run.id);
     });
 
+    test("are kept without a payload", async () => {
+      const run = await started();
+      expect(await send(run, { name: "go", payload: null })).toMatchObject({ was: "kept" });
+      await wait(run);
+      expect(await read(run)).toMatchObject({ state: "queued", request: { payload: null } });
+      await subject.platform.runs.requestCancel(run.tenantId, run.id);
+    });
+
     test("are neither lost nor delivered twice while a run begins to wait", async () => {
       for (let trial = 0; trial < 20; trial += 1) {
         const run = await started();

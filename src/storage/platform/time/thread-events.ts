@@ -171,7 +171,12 @@ export class ThreadEvents {
           tenantId,
           instanceId,
           checkText("name", event.name, 100),
-          sealedText(this.values, "payload", runId === null ? event.payload : {}, maxPayloadBytes),
+          sealedText(
+            this.values,
+            "payload",
+            runId === null ? event.payload : {},
+            maxPayloadBytes,
+          ) ?? "null",
           key,
           new Date(now.getTime() + keptMs),
           now,
