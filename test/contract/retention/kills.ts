@@ -13,7 +13,7 @@ const dayText = day.toISOString().slice(0, 10);
 export function killsContract(kind: "pglite" | "postgres"): void {
   const database = useDatabase(kind);
   /** How many of the points at which work can end are tried. */
-  const stride = Number(process.env["KILL_STRIDE"] ?? 19);
+  const stride = Number(process.env["KILL_STRIDE"] ?? 149);
 
   /** A tenant with a thread and three rows of a table, whose work a test can end. */
   const setUp = async () => {
