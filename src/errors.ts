@@ -14,6 +14,8 @@ export abstract class StratagraphError extends Error {
   readonly kind: ErrorKind = "usage";
   /** Whether a retry may succeed: after a timeout, a rate limit or an outage. */
   readonly transient: boolean = false;
+  /** Whether the turn that met it stays unfinished, to be resumed from its last checkpoint, instead of ending FAILED. */
+  readonly leavesTurnOpen: boolean = false;
 
   /** The message without the advice to callers of the API. */
   readonly #statement: string;

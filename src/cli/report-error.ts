@@ -10,7 +10,16 @@ import { outputLayout } from "./view/values.ts";
 export const exitCodes = { done: 0, runFailed: 1, wrongUse: 2, waits: 3 } as const;
 
 /** Facts of an error that are said elsewhere, or mean nothing outside the process. */
-const unsaid = new Set(["code", "kind", "transient", "name", "message", "cause", "stack"]);
+const unsaid = new Set([
+  "code",
+  "kind",
+  "transient",
+  "leavesTurnOpen",
+  "name",
+  "message",
+  "cause",
+  "stack",
+]);
 
 /**
  * Tells what was thrown: as text on stderr, and as the one JSON document on stdout where that was asked for. Only what

@@ -182,7 +182,9 @@ export class RunExecutor {
       report(state, ended.cause?.code ?? null);
     } catch (thrown) {
       const isLost = ending.signal.aborted && !(ending.signal.reason instanceof TurnCancelledError);
+      const cause: unknown = isLost ? ending.signal.reason : thrown;
       if (thrown instanceof TurnDrainedError) await handOver();
+      else if (isOutage(cause)) throw cause;
       else if (!isLost && !(thrown instanceof LeaseLostError)) throw thrown;
       report("handed_over", null);
     } finally {
@@ -245,11 +247,8 @@ export class RunExecutor {
       });
     } catch (thrown) {
       const ended = of.signal.aborted && !(of.signal.reason instanceof TurnCancelledError);
-      // An outage of the database is no failure of the run: it is claimed again when its lease has ended.
-      const isOutage =
-        thrown instanceof StratagraphError && thrown.kind === "run" && thrown.transient;
       const isStopped = thrown instanceof LeaseLostError || thrown instanceof TurnDrainedError;
-      if (ended || isOutage || isStopped) throw thrown;
+      if (ended || isOutage(thrown) || isStopped) throw thrown;
       if (run.kind === "graph") write(of.writer, errorEvent(thrown));
       return this.#refusal(run, thrown);
     }
@@ -391,4 +390,9 @@ export class RunExecutor {
       this.#cancels.delete(claim.id);
     };
   }
+}
+
+/** An outage of the database is no failure of the run: it is claimed again soon, or when its lease has ended. */
+function isOutage(thrown: unknown): boolean {
+  return thrown instanceof StratagraphError && thrown.kind === "run" && thrown.transient;
 }

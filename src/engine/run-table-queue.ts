@@ -3,10 +3,14 @@ import { StratagraphError } from "../errors.ts";
 import type { NewClaim, WorkerScope } from "../storage/platform/runs/create-run.ts";
 import type { ClaimedRun, ExecuteRun, RunClaims, RunQueue } from "./run-queue.ts";
 
+/** Milliseconds after which a run is claimed again whose first execution could not write its end. */
+const firstRetryMs = 1_000;
+
 /** The lease of a run was lost: the run was claimed again, or the lease could not be renewed in time. */
 class LeaseEndedError extends StratagraphError {
   readonly code = "lease_ended";
   override readonly kind = "run";
+  override readonly leavesTurnOpen = true;
 
   constructor(readonly runId: string) {
     super(`The lease of run ${runId} has ended. Another worker continues the run.`);
@@ -17,6 +21,7 @@ class LeaseEndedError extends StratagraphError {
 class QueueStoppedError extends StratagraphError {
   readonly code = "queue_stopped";
   override readonly kind = "run";
+  override readonly leavesTurnOpen = true;
 
   constructor() {
     super("The worker stops before the run has ended. The run continues when it is claimed again.");
@@ -235,11 +240,40 @@ class RunTableQueue<Run extends ClaimedRun> implements RunQueue<Run> {
     try {
       await execute(run, abort.signal, this.#draining.signal);
     } catch (error) {
+      lease.end();
       this.#options.onError(error);
+      await this.#endLeaseSoon(run);
     } finally {
       lease.end();
       this.#aborts.delete(abort);
     }
+  }
+
+  /**
+   * Has a run whose end was not written claimed again soon after the database answers: after a second, and later with each
+   * claim, up to a lease.
+   */
+  async #endLeaseSoon(run: Run): Promise<void> {
+    const { claims, clock } = this.#options;
+    const leaseMs = Math.min(this.#leaseMs, firstRetryMs * 2 ** Math.min(run.epoch - 1, 10));
+    const { signal } = this.#draining;
+    const end = clock.monotonic() + this.#leaseMs;
+    do {
+      try {
+        await claims.renew(run, { leaseMs });
+        return;
+      } catch {
+        await new Promise<void>((resolve) => {
+          const wake = () => {
+            cancel();
+            signal.removeEventListener("abort", wake);
+            resolve();
+          };
+          const cancel = clock.after(firstRetryMs, wake);
+          signal.addEventListener("abort", wake);
+        });
+      }
+    } while (!signal.aborted && clock.monotonic() < end);
   }
 
   /** Renews the lease until the run has ended, and aborts the run before a lease ends that could not be renewed. */

@@ -155,7 +155,7 @@ async function knownTurn(
   if (last?.values.turn?.run !== turnId) return null;
   const { values: state } = last;
   const usageBefore = state.usage ?? null;
-  if (last.status === "COMPLETED" || isTerminal(last.status)) {
+  if (last.isOver || isTerminal(last.status)) {
     return { streamed: { state, requests: [], usageBefore } };
   }
   const { waiting } = await readWaiting(graph, thread);

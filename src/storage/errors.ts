@@ -62,6 +62,8 @@ export class DatabaseClosedError extends StratagraphError {
 export class DatabaseBusyError extends StratagraphError {
   readonly code = "database_busy";
   override readonly kind = "run";
+  override readonly transient = true;
+  override readonly leavesTurnOpen = true;
 
   constructor(
     readonly waitedMs: number,
@@ -78,6 +80,7 @@ export class DatabaseBusyError extends StratagraphError {
 export class LeaseLostError extends StratagraphError {
   readonly code = "lease_lost";
   override readonly kind = "run";
+  override readonly leavesTurnOpen = true;
   readonly runId: string;
   /** The epoch under which the write came; the run's is above it. */
   readonly epoch: number;
@@ -109,6 +112,8 @@ abstract class DatabaseFailure extends StratagraphError {
 /** The session was lost, or no new one is available. Open transactions are rolled back. */
 export class DatabaseUnavailableError extends DatabaseFailure {
   readonly code = "database_unavailable";
+  override readonly transient = true;
+  override readonly leavesTurnOpen = true;
 
   constructor(reason: string, sqlState: string | null, cause: unknown) {
     super(

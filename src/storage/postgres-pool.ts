@@ -92,6 +92,8 @@ function openPool(
   });
   // An idle session broke: the pool drops it and opens another when asked. Unheard, the event would end the process.
   pool.on("error", () => {});
+  // So would that of a session which breaks as soon as it is open, before its user listens. Its next statement fails.
+  pool.on("connect", (client) => void client.on("error", () => {}));
   return pool;
 }
 

@@ -7,7 +7,7 @@ import {
   quoteIdentifier,
 } from "./pool.ts";
 import { InvalidTenantError, tenantIdPattern, type TenantPool } from "./tenant.ts";
-import { type Begun, begin, runAlone, runTogether } from "./transaction.ts";
+import { type Begun, begin, idleLimit, runAlone, runTogether } from "./transaction.ts";
 
 /** A claim on a run: what is written under an older epoch than the run's, or while the run is not running, is refused. */
 export interface RunClaim {
@@ -247,7 +247,7 @@ class ScopedClient implements DatabaseClient {
   #beginText(word: string): string {
     const { fence } = this;
     const statements = [word.trim().replace(/;$/, ""), this.settings];
-    if (fence) statements.push(fence.check);
+    if (fence) statements.push(idleLimit, fence.check);
     return statements.join("; ");
   }
 

@@ -8,7 +8,7 @@ import {
   type QueryResult,
   quoteIdentifier,
 } from "./pool.ts";
-import { begin, runAlone, TransactionFailedError } from "./transaction.ts";
+import { begin, idleLimit, runAlone, TransactionFailedError } from "./transaction.ts";
 
 /**
  * The role that statements of tenants run as where row-level security would not hold for the user of the session. One
@@ -117,7 +117,7 @@ async function inTransaction<T>(
 ): Promise<T> {
   const client = await pool.connect();
   // One simple query: no round trip more than `begin` alone takes.
-  const begun = begin(client, beginWith(settings));
+  const begun = begin(client, `${beginWith(settings)}; ${idleLimit}`);
   try {
     await begun.sent;
     const result = await work(client);

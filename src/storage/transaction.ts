@@ -14,6 +14,12 @@ export class TransactionFailedError extends StratagraphError {
   }
 }
 
+/**
+ * Has the server end the session of a transaction whose process does nothing for ten seconds, less than a lease of a run:
+ * one that was stopped would keep its locks, and all other processes waiting.
+ */
+export const idleLimit = "set local idle_in_transaction_session_timeout = 10000";
+
 /** A transaction whose begin may not be answered yet. */
 export interface Begun {
   /** Resolves when the next statement may be sent: at once on a client that pipelines. Rejects with `failure` elsewhere. */

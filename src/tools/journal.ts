@@ -55,6 +55,7 @@ const maxNamedLength = 100;
 export class CorruptJournalError extends StratagraphError {
   readonly code = "corrupt_journal";
   override readonly kind = "run";
+  override readonly leavesTurnOpen = true;
   readonly threadId: string;
   /** `step_index` of the step that asked for it. */
   readonly step: number;

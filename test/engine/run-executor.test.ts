@@ -6,6 +6,7 @@ import {
   type ServerBase,
   type ServerOptions,
 } from "../../src/create-server.ts";
+import { DatabaseUnavailableError } from "../../src/storage/errors.ts";
 import type { Run } from "../../src/storage/platform/runs/runs.ts";
 import { withAllTenants } from "../../src/storage/tenant.ts";
 import { defineTool } from "../../src/index.ts";
@@ -226,6 +227,30 @@ describe.each(["pglite", "postgres"] as const)("runs on %s", (kind) => {
       ]);
       const taken = log.slice(before.length).map(({ event }) => event);
       expect(taken[0]).toBe("tool_result");
+    },
+  );
+
+  it.skipIf(!database.available)(
+    "leaves a run whose events could not be written to the next claim, neither failed nor cancelled",
+    async () => {
+      const outage = new DatabaseUnavailableError("its sessions were cut", "57P01", undefined);
+      const errors: unknown[] = [];
+      const error = ({ err }: { readonly err?: unknown }) => void errors.push(err);
+      const logger = { info: () => {}, warn: () => {}, error };
+      const started = await start([calculation, "It is 42."], { logger });
+      const { events } = started.server.platform;
+      const append = events.append.bind(events);
+      let appends = 0;
+      events.append = async (...given) => {
+        if ((appends += 1) === 2) throw outage;
+        return append(...given);
+      };
+      const run = await until(started, await queueRun(started), "complete");
+      expect([run.attempts, run.epoch, errors]).toEqual([2, 2, [outage]]);
+      expect(run.result).toMatchObject({ message: "It is 42.", cause: null });
+      const log = await events.read(started.tenantId, run.id);
+      expect(log.map(({ seq }) => seq)).toEqual(log.map((_, at) => at + 1));
+      expect(log.filter(({ event }) => event === "done")).toHaveLength(1);
     },
   );
 

@@ -8,14 +8,16 @@ function memoryClaims() {
   const queued: ClaimedRun[] = [];
   const lost = new Set<string>();
   const state = { renewals: 0, expired: 0, released: 0, failing: false };
+  const leases: string[] = [];
   const claims: RunClaims = {
     claim: async () => {
       if (state.failing) throw new Error("database");
       return queued.shift() ?? null;
     },
-    renew: async ({ id }) => {
+    renew: async ({ id }, { leaseMs }) => {
       state.renewals += 1;
       if (state.failing) throw new Error("database");
+      leases.push(`${id} ${leaseMs}`);
       return !lost.has(id);
     },
     releaseExpired: async ({ isAll = false } = {}) => {
@@ -24,8 +26,8 @@ function memoryClaims() {
       return 0;
     },
   };
-  const add = (id: string) => queued.push({ id, tenantId: "t", threadId: id, epoch: 1 });
-  return { claims, add, lost, state };
+  const add = (id: string, epoch = 1) => queued.push({ id, tenantId: "t", threadId: id, epoch });
+  return { claims, add, lost, state, leases };
 }
 
 function setUp(options: { concurrency?: number; isAlone?: boolean } = {}) {
@@ -171,6 +173,61 @@ describe("the queue on the table of runs", () => {
       "execute",
     ]);
     await queue.stop({ graceMs: 0 });
+  });
+
+  it("ends the lease of a run soon whose end could not be written, and later with each claim", async () => {
+    const { queue, add, settle, leases } = setUp();
+    add("a");
+    add("b", 3);
+    add("c", 9);
+    queue.start(async () => {
+      throw new Error("execute");
+    });
+    await settle();
+    expect(leases).toEqual(["a 1000", "b 4000", "c 15000"]);
+    await queue.stop({ graceMs: 0 });
+  });
+
+  it("tries to end that lease until the database answers, and no longer than the lease", async () => {
+    const { queue, add, settle, clock, state, leases } = setUp();
+    add("a");
+    queue.start(async () => {
+      state.failing = true;
+      throw new Error("execute");
+    });
+    await settle();
+    for (let second = 0; second < 3; second += 1) {
+      clock.advance(1_000);
+      await settle();
+    }
+    expect([leases, queue.running]).toEqual([[], 1]);
+    state.failing = false;
+    clock.advance(1_000);
+    await settle();
+    expect([leases, queue.running]).toEqual([["a 1000"], 0]);
+
+    add("b");
+    queue.wake();
+    for (let second = 0; second < 15; second += 1) {
+      await settle();
+      clock.advance(1_000);
+    }
+    await settle();
+    expect([leases, queue.running]).toEqual([["a 1000"], 0]);
+    await queue.stop({ graceMs: 0 });
+  });
+
+  it("stops while the database does not answer", async () => {
+    const { queue, add, settle, state } = setUp();
+    add("a");
+    queue.start(async () => {
+      state.failing = true;
+      throw new Error("execute");
+    });
+    await settle();
+    expect(queue.running).toBe(1);
+    await queue.stop({ graceMs: 0 });
+    expect(queue.running).toBe(0);
   });
 
   it("stops taking runs, waits for those that execute, and aborts them after the grace period", async () => {

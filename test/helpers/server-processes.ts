@@ -10,12 +10,14 @@ const program = "test/server/langgraph/programs/serve.ts";
 export type ServerProcess = Awaited<ReturnType<ReturnType<typeof useServerProcesses>["start"]>>;
 
 /** Servers of one database, each in a process of its own. They end after each test. */
-export function useServerProcesses(database: TestDatabase) {
+export function useServerProcesses(
+  database: Pick<TestDatabase, "options"> & Partial<Pick<TestDatabase, "shared">>,
+) {
   const spawn = useChildren();
   const log = join(tempFolder(), "letters.log");
   writeFileSync(log, "");
   return {
-    /** What tools have written: `began` or `ended`, the id of the call, and to whom. */
+    /** What tools have written: `began` or `ended`, the id of the call, to whom, the id of the process and its time. */
     letters: () => readFileSync(log, "utf8").split("\n").filter(Boolean),
     /** Lets the calls of `hold` end that have the argument. */
     release: (to: string) => writeFileSync(`${log}.${to}`, ""),
@@ -26,6 +28,7 @@ export function useServerProcesses(database: TestDatabase) {
       const child = spawn(program, JSON.stringify(given));
       return {
         name: await child.nextLine(),
+        pid: child.pid,
         /** The state in which the next run ends there. */
         nextEnd: () => child.nextLine(),
         freeze: () => process.kill(child.pid, "SIGSTOP"),
@@ -56,7 +59,7 @@ export function useServerProcesses(database: TestDatabase) {
         /** Ends it as kill -9 does. The leases of its runs end at once, not after 15 seconds. */
         async kill(): Promise<void> {
           await child.kill();
-          await database.shared.pool.query(
+          await database.shared?.pool.query(
             `update stratagraph.run set lease_until = now() where state = 'running' and worker like '%-${child.pid}-%'`,
           );
         },

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineAgent, defineTool, executeAgent } from "../../src/index.ts";
 import type { CompileServices } from "../../src/compile/compile-agent.ts";
+import { DatabaseUnavailableError } from "../../src/storage/errors.ts";
 import { testRuntime } from "../helpers/run-agent.ts";
 import type { ScriptedReply } from "../helpers/scripted-model.ts";
 import { WatchingSaver } from "../helpers/watching-saver.ts";
@@ -62,6 +63,40 @@ describe("a run whose checkpoints cannot be written", () => {
       }
     },
   );
+
+  it("continues a named turn after each write that may be its last, and then the thread", async () => {
+    const steps = defineAgent({
+      name: "steps",
+      tools: [send],
+      workflow_graph: {
+        entry_point: "first",
+        nodes: [{ name: "first", type: "tool", config: { tool: "send" } }],
+        edges: [{ from: "first", to: "END" }],
+      },
+    });
+    let count = Infinity;
+    for (let failing = 1; failing <= count; failing += 1) {
+      const saver = new WatchingSaver();
+      let begun = 0;
+      saver.beforeWrite = () => {
+        if ((begun += 1) === failing) throw full;
+      };
+      const { runtime } = await testRuntime([], { checkpointer: saver });
+      const options = { runtime, threadId: "t", turnId: "one", durability: "sync" } as const;
+      const run = executeAgent(steps, { message: "go" }, options);
+      const isWhole = await run.then(
+        () => true,
+        () => false,
+      );
+      if (isWhole) count = begun;
+      saver.beforeWrite = () => undefined;
+      const ended = await executeAgent(steps, { message: "go" }, options);
+      expect([failing, ended.status]).toEqual([failing, "COMPLETED"]);
+      const next = await executeAgent(steps, { message: "go" }, { ...options, turnId: "two" });
+      expect([failing, next.status]).toEqual([failing, "COMPLETED"]);
+    }
+    expect(count).toBeGreaterThan(5);
+  });
 
   it("ends with that error also where it was cancelled", async () => {
     const saver = new WatchingSaver();
@@ -131,5 +166,48 @@ describe("a run whose thread lock is lost", () => {
     const run = executeAgent(mailer, { message: "go" }, { runtime: locked, threadId: "t" });
     await expect(run).rejects.toBe(gone);
     expect(saver.written).toBe(0);
+  });
+});
+
+describe("a run that an outage of the database meets", () => {
+  const outage = new DatabaseUnavailableError("its sessions were cut", "57P01", undefined);
+  const failing = (method: "begin" | "end") => ({
+    begin: async () => {
+      if (method === "begin") throw outage;
+      return { state: "new" as const };
+    },
+    find: async () => ({ state: "new" as const }),
+    end: async () => {
+      if (method === "end") throw outage;
+    },
+    withdraw: async () => undefined,
+  });
+
+  it.each(["begin", "end"] as const)(
+    "does not fail where the journal cannot %s a call, and is resumed",
+    async (method) => {
+      const { runtime } = await testRuntime(script);
+      const within = { ...runtime, journal: failing(method) };
+      const options = { runtime: within, threadId: "t" };
+      await expect(executeAgent(mailer, { message: "go" }, options)).rejects.toBe(outage);
+      const { status } = await executeAgent(mailer, null, { runtime, threadId: "t" });
+      expect(status).toBe("COMPLETED");
+    },
+  );
+
+  it("is not cancelled where it is aborted with the outage, and is resumed", async () => {
+    const ending = new AbortController();
+    const { runtime } = await testRuntime([
+      (_request, { signal }) =>
+        new Promise((_resolve, reject) => {
+          signal?.addEventListener("abort", () => reject(signal.reason as Error));
+          ending.abort(outage);
+        }),
+      "Done.",
+    ]);
+    const options = { runtime, threadId: "t", signal: ending.signal };
+    await expect(executeAgent(mailer, { message: "go" }, options)).rejects.toBe(outage);
+    const { status, output } = await executeAgent(mailer, null, { runtime, threadId: "t" });
+    expect([status, output]).toEqual(["COMPLETED", { message: "Done." }]);
   });
 });

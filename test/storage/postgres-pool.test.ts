@@ -37,6 +37,30 @@ test("says where nothing answers, without the password", async () => {
   expect(error.message).toContain("ECONNREFUSED");
 });
 
+test("outlives a session that the server ends as soon as it is open", async () => {
+  const message = (type: string, body: Buffer) => {
+    const length = Buffer.alloc(4);
+    length.writeInt32BE(body.length + 4);
+    return Buffer.concat([Buffer.from(type), length, body]);
+  };
+  const fatal = "SFATAL\0VFATAL\0C57P01\0Mterminating connection\0\0";
+  const server = createServer((socket) => {
+    socket.on("error", () => {});
+    // Authentication is done, the session is ready, and it ends: in one packet.
+    socket.once("data", () => {
+      const ready = [message("R", Buffer.alloc(4)), message("Z", Buffer.from("I"))];
+      socket.end(Buffer.concat([...ready, message("E", Buffer.from(fatal))]));
+    });
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const database = await openDatabase({ url: `postgres://user@127.0.0.1:${port}/name` });
+  await expect(database.pool.query("select 1")).rejects.toBeInstanceOf(DatabaseUnavailableError);
+  await database.close();
+  server.close();
+  await once(server, "close");
+});
+
 test("says that a URL cannot be read, without its text", async () => {
   expect((await connectionError("postgres://user:hunter2@ho st/name")).message).toContain(
     "expected postgres://",

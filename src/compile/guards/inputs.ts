@@ -128,12 +128,21 @@ type StartableGraph = Pick<
   "checkpointer" | "getState" | "getStateHistory" | "updateState"
 >;
 
-/** Returns the last checkpoint of a thread; null if it has none. */
+/**
+ * Returns the last checkpoint of a thread; null if it has none. Where all nodes of a superstep have written and its
+ * checkpoint is missing, since a process ended in between, the turn is as it was before them: LangGraph shows it with
+ * their writes, but forgets these when an input comes.
+ */
 export async function lastState(graph: StartableGraph, config: RunnableConfig) {
-  const snapshot = await graph.getState(config);
+  const newest = await graph.getState(config);
+  const isWritten = newest.next.length === 0 && newest.tasks.length > 0;
+  const snapshot = isWritten ? await graph.getState(newest.config) : newest;
   const values = snapshot.values as Partial<GraphState>;
   const exists = snapshot.createdAt !== undefined;
-  return exists ? { snapshot, values, status: values.status ?? "CREATED" } : null;
+  const { status = "CREATED" } = values;
+  // A turn that COMPLETED has nodes after its last status.
+  const isOver = status === "COMPLETED" && hasNotBegun(snapshot.next);
+  return exists ? { snapshot, values, status, isOver } : null;
 }
 
 /**
@@ -162,7 +171,7 @@ export async function startOfNewTurn(
     if (turnNumber + 1 >= limits.maxTurns) throw new TurnLimitError(limits.maxTurns);
     return thread;
   }
-  const neverBegan = isOver && snapshot.next.every((node) => beginnings.includes(node));
+  const neverBegan = isOver && hasNotBegun(snapshot.next);
   if (!isTerminal(status) && !neverBegan) {
     const { waiting } = await readWaiting(graph, thread);
     throw new UnfinishedTurnError(limits.threadId, status, waiting.map(publicRequest));
@@ -191,3 +200,8 @@ export async function startOfNewTurn(
 
 /** The next nodes while a turn has only its input. */
 export const beginnings: readonly string[] = ["__start__", "initialize"];
+
+/** Whether no node but those that begin a turn is left. */
+function hasNotBegun(next: readonly string[]): boolean {
+  return next.every((node) => beginnings.includes(node));
+}

@@ -6,7 +6,6 @@ import type { GraphState, GraphUpdate } from "../../state/channels.ts";
 import { isTerminal, transition } from "../../state/lifecycle.ts";
 import { type MemoryWritten, turnUsage } from "../../state/turn.ts";
 import { addUsage } from "../../state/usage.ts";
-import { CorruptJournalError } from "../../tools/journal.ts";
 import { TurnCancelledError } from "../errors.ts";
 import type { NodeBody, NodeResult, NodeContext } from "./node.ts";
 import { completeStep, interruptedResults, cancelPendingCalls, toolMessage } from "./step.ts";
@@ -32,13 +31,18 @@ export function cancelTurn(state: GraphState, cause: unknown): NodeResult {
  */
 export function failTurn(state: GraphState, run: NodeContext, thrown: unknown): NodeResult {
   if (!(thrown instanceof StratagraphError) || thrown.kind !== "run") throw thrown;
-  if (thrown instanceof CorruptJournalError) throw thrown;
+  if (leavesTurnOpen(thrown)) throw thrown;
   if (isOver(state)) return nothing;
   const here = state.branches.filter(({ at }) => at === run.node).map(({ id }) => id);
   return failedTurn(state, thrown, {
     ...interruptStep(state, run, thrown),
     ...(here.length > 0 && { branches: { leave: here, enter: [] } }),
   });
+}
+
+/** Whether a turn that an error met, or that was aborted with it, can be resumed instead of ending. */
+export function leavesTurnOpen(thrown: unknown): boolean {
+  return thrown instanceof StratagraphError && thrown.leavesTurnOpen;
 }
 
 /** Returns the update of a FAILED turn, with the pending writes. */

@@ -8,7 +8,7 @@ import { transition } from "../../state/lifecycle.ts";
 import type { TurnFailure, TurnMemories } from "../../state/turn.ts";
 import { InvalidInputError, TurnLimitError } from "../errors.ts";
 import { checkInput } from "../input.ts";
-import { newMessages } from "./end-turn.ts";
+import { leavesTurnOpen, newMessages } from "./end-turn.ts";
 import { cancelSignal, inheritedRedactions } from "../run/run-config.ts";
 import type { NodeBody, NodeContext } from "./node.ts";
 
@@ -139,6 +139,7 @@ async function guardInput(given: GivenInput, run: NodeContext): Promise<GuardedI
   } catch (thrown) {
     if (!run.signal.aborted) throw thrown;
     const reason: unknown = run.signal.reason;
+    if (leavesTurnOpen(reason)) throw reason;
     if (cancelSignal(run.config)?.aborted === true) return { end: "CANCELLED", failure: null };
     if (!(reason instanceof StratagraphError) || reason.kind !== "run") throw thrown;
     const { code, message, transient } = reason;

@@ -39,7 +39,7 @@ import {
   recoveredMemories,
 } from "./loop-config.ts";
 import { createNodeRails } from "./node-rails.ts";
-import { cancelTurn, failTurn } from "./end-turn.ts";
+import { cancelTurn, failTurn, leavesTurnOpen } from "./end-turn.ts";
 import type { NodeBody, NodeContext, NodeResult } from "./node.ts";
 
 export interface LoopNodeOptions {
@@ -230,7 +230,8 @@ export function loopNode(
       if (isGraphInterrupt(thrown)) await calls.flush();
       const cause: unknown = signal.aborted ? signal.reason : thrown;
       if (!isBounded) throw cause;
-      const isCancelled = cancel?.aborted === true && cause === cancel.reason;
+      const isCancelled =
+        cancel?.aborted === true && cause === cancel.reason && !leavesTurnOpen(cause);
       const cut = isCancelled ? cancelTurn(state, cause) : failTurn(state, run, cause);
       result = { ...cut, update: { ...kept(), ...cut.update } };
     } finally {

@@ -22,6 +22,9 @@ interface Settings {
 
 const { log, isWorker, ...settings } = JSON.parse(process.argv[2] ?? "{}") as Settings;
 
+const append = (what: string, callId: string, to: string) =>
+  appendFileSync(log, `${what} ${callId} ${to} ${process.pid} ${Date.now()}\n`);
+
 const writes = (name: string, idempotent: boolean) =>
   defineTool({
     name,
@@ -29,9 +32,9 @@ const writes = (name: string, idempotent: boolean) =>
     input_schema: z.object({ to: z.string() }),
     execution: { idempotent },
     handler: async ({ to }, { callId }) => {
-      appendFileSync(log, `began ${callId} ${to}\n`);
+      append("began", callId, to);
       await delay(2);
-      appendFileSync(log, `ended ${callId} ${to}\n`);
+      append("ended", callId, to);
       return `Written to ${to}.`;
     },
   });
@@ -42,9 +45,9 @@ const hold = defineTool({
   input_schema: z.object({ to: z.string() }),
   execution: { idempotent: true },
   handler: async ({ to }, { callId }) => {
-    appendFileSync(log, `began ${callId} ${to}\n`);
+    append("began", callId, to);
     while (!existsSync(`${log}.${to}`)) await delay(5);
-    appendFileSync(log, `ended ${callId} ${to}\n`);
+    append("ended", callId, to);
     return `Held ${to}.`;
   },
 });
