@@ -217,7 +217,7 @@ describe.each(["pglite", "postgres"] as const)("messages into turns on %s", (kin
     expect(refused).toMatchObject({ content: null });
     expect(redacted!["content"]).not.toContain("ann@example.com");
     const result = await api.send("GET", path);
-    const checkpoint = String((result.json["result"] as { checkpoint_id: string }).checkpoint_id);
+    const { checkpoint_id: checkpoint } = result.json["result"] as { checkpoint_id: string };
     const { json } = await api.send("GET", `${path}/checkpoints/${checkpoint}`);
     const { rails } = json["state"] as { rails: Record<string, unknown>[] };
     expect(rails.filter(({ step_index: step }) => step === 1)).toMatchObject([
