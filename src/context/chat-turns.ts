@@ -1,12 +1,14 @@
 import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
 import type { StepRecord } from "../state/step-record.ts";
-import { appendFold } from "../state/turn.ts";
+import { appendFold, placeOf } from "../state/turn.ts";
 
 /** What people and the agent said to each other from one request to the next. */
 export interface ChatTurn {
   /** Negative for what was said before the first turn. */
   readonly turn: number;
   readonly asked: readonly BaseMessage[];
+  /** What a person said while the turn ran. */
+  readonly added: readonly BaseMessage[];
   readonly answered: readonly BaseMessage[];
 }
 
@@ -17,19 +19,20 @@ export function isChatMessage(message: BaseMessage): boolean {
 }
 
 interface NumberedGroup extends Omit<ChatTurn, "turn"> {
-  /** Known where a call of it stands in a record. */
+  /** Known where a call of it stands in a record, or a message was added to it. */
   readonly turn: number | null;
 }
 
 interface Group {
   readonly asked: BaseMessage[];
+  readonly added: BaseMessage[];
   readonly answered: BaseMessage[];
   /** The first call of each message with calls. */
   readonly calls: string[];
 }
 
 /**
- * The conversation by turns. A turn begins with each message of a person's. Which turn it is tell the calls that stand in
+ * The conversation by turns. A turn begins with each message of a person's that was not added to a running one. Which turn it is tell the calls that stand in
  * the conversation, as far as there are any; from there and from the end, which is the turn under way, the others are
  * counted. So several messages that came at once, or a turn without one, shift no later turn. What was said before turn 0,
  * where a thread began with a conversation from elsewhere, has numbers below it.
@@ -52,8 +55,10 @@ export function chatTurns(
       ? (known ?? open ?? null)
       : null;
   };
-  const all = grouped(conversation).map(({ asked, answered, calls: own }): NumberedGroup => {
-    return { asked, answered, turn: firstTurn(own, turnOfCall) };
+  const all = grouped(conversation).map(({ asked, added, answered, calls: own }): NumberedGroup => {
+    const [first] = added;
+    const place = first === undefined ? null : placeOf(first);
+    return { asked, added, answered, turn: place?.turn_number ?? firstTurn(own, turnOfCall) };
   });
   // Of several messages without an answer between them the number of turns tells whether they came at once.
   const merged = present === undefined || all.length === present + 1 ? all : mergeAsked(all);
@@ -63,9 +68,9 @@ export function chatTurns(
   let following = last + 1;
   const turns: ChatTurn[] = [];
   for (let at = groups.length - 1; at >= 0; at -= 1) {
-    const { asked, answered, turn } = groups[at] as NumberedGroup;
+    const { asked, added, answered, turn } = groups[at] as NumberedGroup;
     following = turn === null ? following - 1 : Math.min(turn, following);
-    turns.push({ turn: following, asked, answered });
+    turns.push({ turn: following, asked, added, answered });
   }
   return turns.toReversed();
 }
@@ -75,9 +80,13 @@ const grouped = appendFold<BaseMessage, Group[]>(
   () => [],
   (groups, message) => {
     const isHuman = HumanMessage.isInstance(message);
-    if (groups.length === 0 || isHuman) groups.push({ asked: [], answered: [], calls: [] });
+    const isAdded = isHuman && placeOf(message) !== null;
+    if (groups.length === 0 || (isHuman && !isAdded)) {
+      groups.push({ asked: [], added: [], answered: [], calls: [] });
+    }
     const group = groups.at(-1) as Group;
-    if (isHuman) group.asked.push(message);
+    if (isAdded) group.added.push(message);
+    else if (isHuman) group.asked.push(message);
     else if (isChatMessage(message)) group.answered.push(message);
     else if (AIMessage.isInstance(message)) group.calls.push(message.tool_calls?.[0]?.id ?? "");
   },

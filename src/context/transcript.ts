@@ -3,7 +3,7 @@ import { parseJsonAnswer } from "../models/replies/json-answer.ts";
 import { messageWithAttachments } from "../models/calls/with-attachments.ts";
 import type { Rejection } from "../state/branch.ts";
 import type { StepRecord } from "../state/step-record.ts";
-import { appendFold, type FailedAttempt } from "../state/turn.ts";
+import { appendFold, type FailedAttempt, placeOf } from "../state/turn.ts";
 import { canonicalJson } from "../values/json.ts";
 import { attemptFeedback, executionNote, rejectionFeedback } from "./prompts.ts";
 import { type ChatTurn, chatTurns } from "./chat-turns.ts";
@@ -82,11 +82,11 @@ export function loopTranscript(history: LoopHistory): Transcript {
     }
     return taken.length === 1 ? (taken[0] as readonly StepEntry[]) : joined(taken);
   };
-  turns.forEach(({ turn: number, asked, answered }, at) => {
+  turns.forEach(({ turn: number, asked, added, answered }, at) => {
     told.push(takeSteps(number - 1));
     told.push(asked.map((message) => askedEntry(message, number, turn)));
     if (turns[at + 1]?.turn !== number) {
-      const taken = takeSteps(number);
+      const taken = withAdded(takeSteps(number), added, number);
       told.push(number === turn ? betweenAttempts(taken, failed, turn) : taken);
     }
     told.push(answered.map((message) => answeredEntry(message, number)));
@@ -157,6 +157,29 @@ function spokenEntry(message: BaseMessage, turn: number, isRequest: boolean): Ch
   return made;
 }
 
+/** The steps of a turn, with each message that was added to it before the step that read it first. */
+function withAdded(
+  steps: readonly StepEntry[],
+  added: readonly BaseMessage[],
+  turn: number,
+): readonly (StepEntry | ChatMessageEntry)[] {
+  if (added.length === 0) return steps;
+  const told: (readonly (StepEntry | ChatMessageEntry)[])[] = [];
+  let next = 0;
+  for (const message of added) {
+    const from = next;
+    const readAt = placeOf(message)?.step_index ?? Infinity;
+    while ((steps[next]?.step.step_index ?? Infinity) < readAt) next += 1;
+    told.push(steps.slice(from, next), [spokenEntry(message, turn, true)]);
+  }
+  return joined([...told, steps.slice(next)]);
+}
+
+function attemptOf(entry: StepEntry | ChatMessageEntry): number {
+  if (entry.kind === "step") return entry.step.attempt_number;
+  return placeOf(entry.message)?.attempt_number ?? 0;
+}
+
 function answeredEntry(message: BaseMessage, turn: number): ChatMessageEntry {
   return spokenEntry(message, turn, false);
 }
@@ -170,19 +193,20 @@ function fixedEntry(message: BaseMessage, turn: number): FixedEntry {
 }
 
 function betweenAttempts(
-  steps: readonly StepEntry[],
+  told: readonly (StepEntry | ChatMessageEntry)[],
   failed: readonly FailedAttempt[],
   turn: number,
 ): readonly Entry[] {
-  if (failed.length === 0) return steps;
+  if (failed.length === 0) return told;
   const entries: (readonly Entry[])[] = [];
   let next = 0;
   for (const [attempt, one] of failed.entries()) {
     const from = next;
-    while ((steps[next]?.step.attempt_number ?? Infinity) <= attempt) next += 1;
-    entries.push(steps.slice(from, next), feedbackEntries(one, turn));
+    for (let entry = told[next]; entry && attemptOf(entry) <= attempt; entry = told[next])
+      next += 1;
+    entries.push(told.slice(from, next), feedbackEntries(one, turn));
   }
-  return joined([...entries, steps.slice(next)]);
+  return joined([...entries, told.slice(next)]);
 }
 
 /** The refused answer and the view of the state may be shortened like any other; the reasons stay. */
@@ -344,10 +368,13 @@ function rejectionEntries(history: WorkflowHistory): readonly PlacedEntry[] {
     .toSorted((one, other) => one.place - other.place);
 }
 
-function spokenEntries({ turn, asked, answered }: ChatTurn, present: number): readonly Entry[] {
+function spokenEntries(
+  { turn, asked, added, answered }: ChatTurn,
+  present: number,
+): readonly Entry[] {
   return [
     ...asked.map((message) => askedEntry(message, turn, present)),
-    ...answered.map((message) => answeredEntry(message, turn)),
+    ...[...added, ...answered].map((message) => answeredEntry(message, turn)),
   ];
 }
 

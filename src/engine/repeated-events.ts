@@ -45,7 +45,7 @@ export class RepeatedEvents {
 /** The key under which an event is in a log once; null for one that is never a repetition. */
 function keyOf({ event, data }: { readonly event: string; readonly data: object }): string | null {
   const { within = [], id, done } = data as Readonly<Record<string, unknown>>;
-  if (event === "tool_call" || event === "tool_result")
+  if (event === "tool_call" || event === "tool_result" || event === "user_message")
     return `${event} ${JSON.stringify([within, id])}`;
   if (event === "thought" || event === "tool_request") return `${event} ${JSON.stringify(data)}`;
   return event === "message" && done === true ? event : null;

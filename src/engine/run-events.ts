@@ -53,6 +53,11 @@ export type RunEvent =
       readonly event: "message";
       readonly data: Cut & { readonly content: string; readonly done: boolean };
     }
+  /** A step reads a message that was sent into the turn; null if the input rails refused it. */
+  | {
+      readonly event: "user_message";
+      readonly data: Cut & { readonly id: string; readonly content: string | null };
+    }
   /** The deltas since the last event of another kind are void: the reply broke off, and is made again. */
   | { readonly event: "message_reset"; readonly data: { readonly reason: string } }
   | { readonly event: "request"; readonly data: Cut & PendingRequest }
@@ -315,6 +320,11 @@ export class RunEventWriter {
           event: "message",
           data: { ...cutText(event.text, maxContentBytes), done: true },
         };
+      case "user_message": {
+        const { id, text } = event;
+        const shown = text === null ? { content: null } : cutText(text, maxContentBytes);
+        return { event: "user_message", data: { id, ...shown } };
+      }
       case "message_reset":
         if (event.within.length > 0) return null;
         return { event: "message_reset", data: { reason: headOf(event.reason, maxDelta) } };

@@ -19,6 +19,7 @@ import type { ThreadEvent } from "../storage/platform/time/thread-events.ts";
 import type { ThreadFences } from "../storage/tenant-pool.ts";
 import { RepeatedEvents } from "./repeated-events.ts";
 import { type RunEvent, RunEventWriter } from "./run-events.ts";
+import { RunInbox } from "./run-inbox.ts";
 import type { RunRequest, RunResult } from "./run-request.ts";
 import {
   causeOf,
@@ -34,6 +35,7 @@ import { errorEvent, write } from "./graph/graph-events.ts";
 import { runGraph } from "./graph/graph-run.ts";
 import { requestWriter, withRollback } from "./run-rollback.ts";
 import type { RunSignals } from "./run-signals.ts";
+import { RunWatch } from "./run-watch.ts";
 import { resumptionWith, waitFor } from "./time/event-waits.ts";
 
 /** What a run of a tenant executes on. */
@@ -86,19 +88,25 @@ export interface RunEnd {
 /** A result, with the state in which the run has it. */
 type EndedRun = RunResult & { readonly state: FinishedState | "dead" };
 
+/** What is written with the end of a run. */
+interface Remainder {
+  /** Events that are not in the log yet. */
+  readonly events: readonly RunEvent[];
+  /** Ids of messages that the completed turn contains. */
+  readonly messages: readonly string[];
+}
+
 interface ExecutionOf {
   readonly agent: LoadedAgent;
   readonly writer: RunEventWriter;
   readonly signal: AbortSignal;
   readonly drain: AbortSignal;
+  readonly inbox: RunInbox;
   /** Whether an earlier claim has begun to execute the request. */
   readonly isContinued: boolean;
   /** Waits until the checkpoints so far are stored. */
   flush: () => Promise<void>;
 }
-
-/** Milliseconds between two looks whether a caller wants a run cancelled. */
-const cancelPollMs = 500;
 
 /** Events of a turn that are read when it is continued. The step under way has few. */
 const maxLogRead = 500;
@@ -108,9 +116,11 @@ const maxLogRead = 500;
  * claimed again continues where the earlier claim ended, and of a turn that has ended the result is written.
  */
 export class RunExecutor {
-  readonly #cancels = new Map<string, () => void>();
+  readonly #watch: RunWatch;
 
-  constructor(private readonly options: RunExecutorOptions) {}
+  constructor(private readonly options: RunExecutorOptions) {
+    this.#watch = new RunWatch(options.platform.claims, options.clock);
+  }
 
   /**
    * Executes a run. Resolves when its end is written, the run was handed over or the claim is lost; rejects if the end
@@ -143,7 +153,8 @@ export class RunExecutor {
       onFailure: lose,
       repeated: new RepeatedEvents(log),
     });
-    const execution = { writer, signal: ending.signal, drain, flush: async () => {} };
+    const inbox = new RunInbox(this.options.clock, () => platform.threadEvents.readMessages(run));
+    const execution = { writer, signal: ending.signal, drain, inbox, flush: async () => {} };
     const handOver = async () => {
       await Promise.all([writer.flush(), execution.flush()]);
       await claims.handOver(claim);
@@ -155,7 +166,7 @@ export class RunExecutor {
     };
     // A worker was lost before it had cancelled the run.
     if (run.cancelRequestedAt !== null) ending.abort(new TurnCancelledError(run.id, null));
-    const stopWatching = this.#watchCancel(claim, ending);
+    const stopWatching = this.#watch.begin(claim, { ending, onNotice: inbox.notice });
     const from = this.options.clock.monotonic();
     const report = (state: RunEnd["state"], code: string | null) =>
       this.options.onEnd?.({ run, state, code, ms: this.options.clock.monotonic() - from });
@@ -176,7 +187,7 @@ export class RunExecutor {
           ? deadResult(run.request as unknown as RunRequest)
           : this.#run(run, Object.assign(execution, { isContinued })),
       );
-      const rest = await writer.takeRest();
+      const rest = { events: await writer.takeRest(), messages: inbox.taken };
       const state = isDead && ended.status !== "cancelled" ? "dead" : ended.status;
       tail.end(state, await this.#finish(run, { ...ended, state }, rest));
       report(state, ended.cause?.code ?? null);
@@ -200,9 +211,9 @@ export class RunExecutor {
     this.options.onDeliveries?.();
   }
 
-  /** Looks at once whether a run of this process has a request to cancel it. */
-  cancel(runId: string): void {
-    this.#cancels.get(runId)?.();
+  /** Looks at once whether a run of this process has a request to cancel it, and at its next step for messages. */
+  notice(runId: string): void {
+    this.#watch.look(runId);
   }
 
   /** The events of the request that earlier claims have written, or the last of them. */
@@ -230,17 +241,20 @@ export class RunExecutor {
         if (saver !== null) of.flush = () => saver.flush(threadId);
         fences.fence(threadId, { runId: run.id, epoch: run.epoch });
         try {
+          const readLast = () => agent.services.checkpointer?.getTuple(threadConfig(threadId));
           if (run.kind === "graph") {
             const { claims, events } = this.options.platform;
             const readEvents = (page: { readonly after: number; readonly limit: number }) =>
               events.read(tenantId, run.id, page);
             const writeRequest = requestWriter(claims, run);
-            return await runGraph(run, { ...of, agent, readEvents, writeRequest });
+            const ended = await runGraph(run, { ...of, agent, readEvents, writeRequest });
+            if (of.inbox.hasFound) of.inbox.end(await readLast());
+            return ended;
           }
           const result = await this.#turn(run, { ...of, agent });
-          const { checkpointer } = agent.services;
-          const tuple = await checkpointer?.getTuple(threadConfig(threadId));
-          return toRunResult(result, { request, checkpointId: tuple?.checkpoint.id ?? null });
+          const last = await readLast();
+          of.inbox.end(last);
+          return toRunResult(result, { request, checkpointId: last?.checkpoint.id ?? null });
         } finally {
           fences.release(threadId);
         }
@@ -265,6 +279,7 @@ export class RunExecutor {
       turnId: request.turn_id,
       signal: of.signal,
       drain: of.drain,
+      inbox: of.inbox,
       onEvent,
       onToken,
       ...(model !== undefined && { model }),
@@ -303,12 +318,7 @@ export class RunExecutor {
     return endedResult({ turn_id }, { status: "failed", cause, usage });
   }
 
-  /** @param rest events that are not in the log yet */
-  async #finish(
-    run: Run,
-    ended: EndedRun,
-    rest: readonly RunEvent[],
-  ): Promise<readonly StoredRunEvent[]> {
+  async #finish(run: Run, ended: EndedRun, rest: Remainder): Promise<readonly StoredRunEvent[]> {
     try {
       return await this.#write(run, ended, rest);
     } catch (thrown) {
@@ -324,11 +334,11 @@ export class RunExecutor {
   async #write(
     run: Run,
     { state, ...result }: EndedRun,
-    rest: readonly RunEvent[],
+    rest: Remainder,
   ): Promise<readonly StoredRunEvent[]> {
     const { claims, threadEvents, timers, webhooks } = this.options.platform;
     const dueAt = deadlineOf(result, this.options.clock.now());
-    const events = [...rest, ...endEvents(run, { ...result, state })];
+    const events = [...rest.events, ...endEvents(run, { ...result, state })];
     let deliveries = 0;
     let isQueued = false;
     const names = (result.waits ?? []).flatMap(({ event }) => event ?? []);
@@ -345,6 +355,7 @@ export class RunExecutor {
             webhooks.enqueue(run.tenantId, endNotice(run, result), client),
             continues && claims.endWaiting(run, client),
             dueAt !== null && timers.set(run, dueAt, client),
+            rest.messages.length > 0 && threadEvents.settleMessages(run, rest.messages, client),
           ]);
           if (names.length === 0 || result.cause !== null) return;
           const decide = (event: ThreadEvent) => {
@@ -359,36 +370,6 @@ export class RunExecutor {
     if (isQueued) this.options.onQueued?.();
     if (deliveries > 0) this.options.onDeliveries?.();
     return written;
-  }
-
-  /** Aborts the run when a caller wants it cancelled. Returns a function that stops watching. */
-  #watchCancel(claim: RunClaim, ending: AbortController): () => void {
-    const { clock, platform } = this.options;
-    let isOver = false;
-    let cancelTimer = () => {};
-    const look = async () => {
-      cancelTimer();
-      try {
-        const isAsked = await platform.claims.isCancelRequested(claim);
-        if (isAsked === null)
-          ending.abort(new LeaseLostError({ runId: claim.id, epoch: claim.epoch }));
-        else if (isAsked) ending.abort(new TurnCancelledError(claim.id, null));
-      } catch {
-        // The next look may succeed.
-      }
-      if (!isOver && !ending.signal.aborted) later();
-    };
-    const later = () => {
-      cancelTimer();
-      cancelTimer = clock.after(cancelPollMs, () => void look(), { keepsAlive: false });
-    };
-    this.#cancels.set(claim.id, () => void look());
-    later();
-    return () => {
-      isOver = true;
-      cancelTimer();
-      this.#cancels.delete(claim.id);
-    };
   }
 }
 

@@ -108,8 +108,8 @@ export function createRunWorker(options: RunWorkerOptions): RunWorker {
   const onNotice = (text: string) => {
     if (text === queued) queue.wake();
     signals.receive(text);
-    // The notice may tell of a request to cancel it.
-    executor.cancel(text);
+    // The notice may tell of a request to cancel it, or of a message.
+    executor.notice(text);
   };
   const tellOthers = () => notices?.send(queued);
   const isWorker = concurrency > 0;

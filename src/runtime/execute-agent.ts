@@ -13,7 +13,7 @@ import { messageWithFiles } from "../compile/attachments/receive-messages.ts";
 import { checkInput } from "../compile/input.ts";
 import { inputText } from "../context/answer-form.ts";
 import { withThread } from "../compile/run/acquire-thread.ts";
-import { withTurnId } from "../compile/run/run-config.ts";
+import { type Inbox, withInbox, withTurnId } from "../compile/run/run-config.ts";
 import type { AgentDefinition } from "../definition/agent-definition.ts";
 import type { GraphState } from "../state/channels.ts";
 import { type PendingRequest, publicRequest } from "../state/human-request.ts";
@@ -60,7 +60,11 @@ export interface ExecuteOptions extends TurnOptions, AnswerOptions, AcceptOption
 export async function executeAgentWith<Input, Output, Exec, Attempt>(
   definition: AgentDefinition<Input, Output, Exec, Attempt>,
   input: Input | null,
-  options: ExecuteOptions & { services: CompileServices },
+  options: ExecuteOptions & {
+    services: CompileServices;
+    /** Messages for the running turn, which the steps of the standard loop read. Default: none. */
+    inbox?: Inbox;
+  },
 ): Promise<ExecuteResult<Output, Exec, Attempt>> {
   const { services } = options;
   const general = definition as AgentDefinition;
@@ -104,7 +108,8 @@ export async function executeAgentWith<Input, Output, Exec, Attempt>(
       refuseOtherUser(from, { ...options, threadId });
       await refuseOthers(graph, from, { ...options, threadId, checkpointer });
     }
-    return runTurn(run, { held, input: start.input, start: named(start.start, turnId) });
+    const begin = withInbox(named(start.start, turnId), options.inbox);
+    return runTurn(run, { held, input: start.input, start: begin });
   });
   return result as ExecuteResult<Output, Exec, Attempt>;
 }

@@ -41,7 +41,7 @@ export interface ApiBase {
   /** Takes runs of the table. Call `wake` after one was queued without `add`. */
   readonly queue: RunQueueDoor;
   /** Looks at once whether a run of this process has a request to cancel it. */
-  readonly executor: Pick<RunExecutor, "cancel" | "wakeWebhooks">;
+  readonly executor: Pick<RunExecutor, "notice" | "wakeWebhooks">;
   readonly signals: RunSignals;
   readonly allow: TenantAllowance;
   /** Which of the names in a definition a tenant has. */

@@ -100,6 +100,15 @@ export type AgentEventBody =
     }
   /** The tokens that were streamed since the last step are void: their reply broke off, and is made again. */
   | { readonly type: "message_reset"; readonly attempt: number; readonly reason: string }
+  /**
+   * A step reads a message that a caller sent into the turn. `text` is null if the input rails refused it: no model reads it.
+   */
+  | {
+      readonly type: "user_message";
+      readonly step_index: number;
+      readonly id: string;
+      readonly text: string | null;
+    }
   /** The text of the final answer. Token deltas arrive in LangGraph's `messages` stream. */
   | {
       readonly type: "message";

@@ -119,6 +119,11 @@ export interface TurnState {
    * rails.
    */
   readonly conversation?: string;
+  /**
+   * Ids of messages of callers that the thread contains and that may still be in its inbox; left out before the first one.
+   * A turn begins with those of the turn before it.
+   */
+  readonly inbox?: readonly string[];
   /** Approvals of the step in progress; left out before the first request. */
   readonly approvals?: Approvals;
   /** Whose memories the turn reads and writes; left out for those that all users of the agent share. */
@@ -127,6 +132,29 @@ export interface TurnState {
   readonly memories?: TurnMemories;
   /** Left out while the turn runs, without long-term memory, and for turns that leave nothing: cancelled ones. */
   readonly memory_written?: MemoryWritten;
+}
+
+/** Where a message came that a caller sent into a running turn: before this step. */
+export interface MessagePlace {
+  readonly turn_number: number;
+  readonly attempt_number: number;
+  readonly step_index: number;
+}
+
+/** The key of a {@link MessagePlace} in the `additional_kwargs` of a message. */
+export const placeKey = "within_turn";
+
+/** Returns where in its turn a message came; null for one that begins a turn, and for other messages. */
+export function placeOf({
+  additional_kwargs: extras,
+}: {
+  readonly additional_kwargs?: Readonly<Record<string, unknown>>;
+}): MessagePlace | null {
+  const place = extras?.[placeKey];
+  if (!isRecord(place)) return null;
+  const { turn_number, attempt_number, step_index } = place;
+  const isPlace = [turn_number, attempt_number, step_index].every(Number.isInteger);
+  return isPlace ? (place as unknown as MessagePlace) : null;
 }
 
 /** Hashes of approved calls, by call id. */

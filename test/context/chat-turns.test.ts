@@ -30,6 +30,28 @@ describe("spokenTurns", () => {
     ]);
   });
 
+  it("begins none with a message that was added to a running turn, which it tells", () => {
+    const add = (content: string, turn: number) =>
+      new HumanMessage({
+        content,
+        additional_kwargs: {
+          within_turn: { turn_number: turn, attempt_number: 0, step_index: 1 },
+        },
+      });
+    const conversation = [ask("a"), add("more", 3), answer("A"), ask("b"), add("and", 4)];
+    const turns = chatTurns(conversation, [], { present: 4 });
+    expect(turns.map(({ turn, added }) => [turn, added.map(({ text }) => text)])).toEqual([
+      [3, ["more"]],
+      [4, ["and"]],
+    ]);
+    expect(turns.map(({ asked }) => asked.map(({ text }) => text))).toEqual([["a"], ["b"]]);
+    const odd = new HumanMessage({ content: "c", additional_kwargs: { within_turn: { turn: 1 } } });
+    expect(shape([ask("a"), odd], [])).toEqual([
+      [0, "a", ""],
+      [1, "c", ""],
+    ]);
+  });
+
   it("gives a turn that was never answered no answer of another", () => {
     expect(shape([ask("a"), ask("b"), answer("B"), ask("c")], [stepOf(2, "x")])).toEqual([
       [0, "a", ""],

@@ -52,7 +52,7 @@ describe.each(["pglite", "postgres"] as const)("the tail of a run on %s", (kind)
   it.skipIf(!database.available)("ends when the run was claimed again", async () => {
     const { run, tail, executor, claimElsewhere } = await execute();
     await claimElsewhere();
-    executor.cancel(run.id);
+    executor.notice(run.id);
     await expect.poll(() => tail.state).toBeNull();
   });
 

@@ -39,6 +39,20 @@ const result = (value: unknown) => ({
 });
 
 describe("RunEventWriter", () => {
+  it("writes messages that a step reads, truncated, and those that were refused without a text", async () => {
+    const { writer, emit, events } = setUp();
+    emit({ type: "user_message", step_index: 1, id: "m1", text: "Be short." });
+    emit({ type: "user_message", step_index: 1, id: "m2", text: "x".repeat(600_000) });
+    emit({ type: "user_message", step_index: 1, id: "m3", text: null });
+    await writer.flush();
+    const cut = { id: "m2", content: expect.stringMatching(/^x{500000,}$/), truncated: true };
+    expect(events()).toEqual([
+      { event: "user_message", data: { id: "m1", content: "Be short." } },
+      { event: "user_message", data: cut },
+      { event: "user_message", data: { id: "m3", content: null } },
+    ]);
+  });
+
   it("writes calls and results that share an id, thoughts and the answer, in order", async () => {
     const { writer, emit, events } = setUp();
     emit({ type: "status", status: "EXECUTING" });

@@ -207,7 +207,7 @@ describe.each(["pglite", "postgres"] as const)("runs on %s", (kind) => {
         ),
       );
       const before = await first.base.platform.events.read(first.tenantId, queued.id);
-      first.base.executor.cancel(queued.id);
+      first.base.executor.notice(queued.id);
       await first.server.close(0);
       const second = await start(["It is 42."], { tools: [waits] });
       await withAllTenants(tables.tenants.pool, (client) =>
@@ -264,7 +264,7 @@ describe.each(["pglite", "postgres"] as const)("runs on %s", (kind) => {
       client.query(`update ${tables.schema}.run set epoch = epoch + 1 where id = '${run.id}'`),
     );
     const before = await names(started, run);
-    started.base.executor.cancel(run.id);
+    started.base.executor.notice(run.id);
     await started.server.close(0);
     expect(await names(started, run)).toEqual(before);
     expect((await runs.get(started.tenantId, run.id)).state).toBe("running");
@@ -279,7 +279,7 @@ describe.each(["pglite", "postgres"] as const)("runs on %s", (kind) => {
       await asked;
       const { runs } = started.base.platform;
       await runs.requestCancel(started.tenantId, run.id);
-      started.base.executor.cancel(run.id);
+      started.base.executor.notice(run.id);
       const cancelled = await until(started, run, "cancelled");
       expect(cancelled.result).toMatchObject({
         status: "cancelled",

@@ -514,7 +514,7 @@ describe.each(["pglite", "postgres"] as const)("on %s", (kind) => {
       const { id } = await queue(started, tenant, "Go.", "new");
       await cancelled;
       await runs.requestCancel(tenant.id, id);
-      started.base.executor.cancel(id);
+      started.base.executor.notice(id);
       expect(await ended(started, tenant, id)).toMatchObject({ state: "cancelled" });
       expect(await statusOf()).toMatchObject({ status: "CANCELLED", last_checkpoint: {} });
     });

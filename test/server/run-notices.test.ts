@@ -36,6 +36,28 @@ describe.skipIf(!database.available)("servers of one Postgres, without polling",
     expect(JSON.stringify(json)).toContain("Hello.");
   });
 
+  it("give a message to a turn that another executes", async () => {
+    const busy = gate();
+    const tool_calls = [{ id: "c1", name: "calculator", args: { expression: "6 * 7" } }];
+    const calls = async () => {
+      await busy.wait();
+      return new AIMessage({ content: "", tool_calls });
+    };
+    const { front, worker } = await startPair([calls, "It is 42, sir."]);
+    const told = vi.spyOn(worker.base.executor, "notice");
+    const runs = await front.agent({ name: "counting", tools: ["calculator"] });
+    const { json } = await front.post(runs, { input: { message: "What is 6 * 7?" } });
+    const id = String(json["run_id"]);
+    await busy.arrived;
+    const body = { as: "message", payload: { content: "Call me sir." } };
+    const sent = await front.post(`${runs}/${id}/events`, body);
+    expect(sent.json).toEqual({ status: "kept", run_id: id });
+    await expect.poll(() => told.mock.calls.flat()).toContain(id);
+    busy.open();
+    await front.until(`${runs}/${id}`, "complete");
+    expect(worker.model.read(1).at(-1)).toBe("human: Call me sir.");
+  });
+
   it("take a run for which another has no room", async () => {
     const busy = gate();
     const answers = async () => {

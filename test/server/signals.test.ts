@@ -85,7 +85,8 @@ describe.each(["pglite", "postgres"] as const)("events for runs on %s", (kind) =
     expect((await send("order.paid", 7)).json).toMatchObject({ errors: [{ pointer: "/payload" }] });
     for (const [body, status, pointer] of [
       [{ name: "two words" }, 400, "/name"],
-      [{ name: "a", as: "message" }, 400, "/as"],
+      [{ name: "a", as: "other" }, 400, "/as"],
+      [{ name: "a", as: "message" }, 400, "/payload"],
       [{ name: "a", payload: "x".repeat(70_000) }, 400, "/payload"],
     ] as const) {
       const wrong = await api.post(`${path}/events`, body);

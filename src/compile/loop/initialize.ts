@@ -5,7 +5,7 @@ import type { RailResult } from "../../guardrails/run-rails.ts";
 import { attachmentLabel, attachmentsOf } from "../../state/attachment.ts";
 import type { GraphState } from "../../state/channels.ts";
 import { transition } from "../../state/lifecycle.ts";
-import type { TurnFailure, TurnMemories } from "../../state/turn.ts";
+import { placeOf, type TurnFailure, type TurnMemories } from "../../state/turn.ts";
 import { InvalidInputError, TurnLimitError } from "../errors.ts";
 import { checkInput } from "../input.ts";
 import { leavesTurnOpen, newMessages } from "./end-turn.ts";
@@ -44,6 +44,7 @@ export const initialize: NodeBody = async (state, run) => {
     draft: null,
     failed_attempts: [],
     failure: guarded.end === null ? null : guarded.failure,
+    ...(state.turn?.inbox !== undefined && { inbox: state.turn.inbox }),
   };
   if (guarded.end !== null) {
     const status = transition(initializing, guarded.end);
@@ -91,7 +92,8 @@ function readInput(
 ): { readonly input: unknown; readonly isSaid: boolean } {
   const { definition } = loop;
   const last = state.messages.at(-1);
-  const asked = last !== undefined && HumanMessage.isInstance(last) ? last : undefined;
+  const isRequest = last !== undefined && HumanMessage.isInstance(last) && placeOf(last) === null;
+  const asked = isRequest ? last : undefined;
   if (state.input !== null && state.input !== undefined) {
     // Placeholders of the outer agents are checked by their values.
     const isInside = Object.keys(inheritedRedactions(config)).length > 0;

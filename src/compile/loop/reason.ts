@@ -1,3 +1,4 @@
+import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { noteTool } from "../../context/step-note.ts";
 import type { AgentModel, ModelTool } from "../../models/agent-model.ts";
 import type { GraphState } from "../../state/channels.ts";
@@ -8,8 +9,9 @@ import {
   type StepRecord,
   type ToolSelectionRecord,
 } from "../../state/step-record.ts";
-import { appendFold, turnSteps } from "../../state/turn.ts";
+import { appendFold, type MessagePlace, placeKey, turnSteps } from "../../state/turn.ts";
 import type { ToolUse } from "../../tools/selection/select-tools.ts";
+import { type InboxMessage, inboxIn } from "../run/run-config.ts";
 import { contextOf } from "./context.ts";
 import { repetitionLimits } from "./reasoning-step.ts";
 import type { BoundModel } from "./context.ts";
@@ -28,13 +30,19 @@ import { type NodeBody, type NodeResult, type NodeContext, probeFixedContext } f
 import { isWorthReflection, reflectOn } from "./reflect.ts";
 
 /** One reasoning step: composes the context, calls the model and decides what is next. */
-export const reason: NodeBody = async (state, run) => {
+export const reason: NodeBody = async (stored, run) => {
   const { spec } = run.loop.definition;
-  const turnNumber = state.turn_number ?? 0;
-  const attemptNumber = state.attempt_number ?? 0;
-  const turn = turnSteps(state.steps, { turnNumber, attemptNumber });
+  const turnNumber = stored.turn_number ?? 0;
+  const attemptNumber = stored.attempt_number ?? 0;
+  const turn = turnSteps(stored.steps, { turnNumber, attemptNumber });
   const stuck = raiseOrEnd(turn.attempt, repetitionLimits(run));
-  if (stuck.action === "end") return endAttempt(state, run, stuck.reason);
+  if (stuck.action === "end") return endAttempt(stored, run, stuck.reason);
+  const stepIndex = turn.steps.length;
+  const { state, addTo } = await takeMessages(stored, run, {
+    turn_number: turnNumber,
+    attempt_number: attemptNumber,
+    step_index: stepIndex,
+  });
   const isLast =
     turn.attempt.length >= spec.execution_config.max_iterations ||
     run.superstepsLeft < superstepsOfAStep;
@@ -44,7 +52,6 @@ export const reason: NodeBody = async (state, run) => {
   const { boundModel } = run.loop;
   const { mode } = spec.execution_config;
   const model = await boundModel.model(run.context);
-  const stepIndex = turn.steps.length;
   const choice = await chooseTools(boundModel, state, run);
   const step: StepRequest = {
     run,
@@ -66,16 +73,16 @@ export const reason: NodeBody = async (state, run) => {
     read: (note, goal, tools = []) =>
       probeFixedContext(run, stepIndex, contextOf(state, run, { model, goal, note, tools })),
   };
-  if (!isLast) return next(state, run, await runReasoningStep(step), step);
+  if (!isLast) return addTo(await next(state, run, await runReasoningStep(step), step));
   const { record, draft } = await synthesizeFinalAnswer(asFinalAnswer(step), spec.output_schema);
-  return {
+  return addTo({
     update: {
       steps: [record],
       status: transition(state.status ?? "CREATED", "REFLECTING"),
     },
     turn: { draft },
     goto: "reflect",
-  };
+  });
 };
 
 /** Supersteps of a step with tools and approval, the final answer, its judgement and the end of the turn. */
@@ -133,6 +140,67 @@ function endAttempt(state: GraphState, run: NodeContext, problem: string): NodeR
     turn: { draft: failedDraft(problem) },
     goto: "reflect",
   };
+}
+
+/** What a step takes from the inbox of its run. */
+interface TakenMessages {
+  /** The state with the messages, which the step reads. */
+  readonly state: GraphState;
+  /** Returns the result of the step with the messages: the checkpoint that has the step has them. */
+  readonly addTo: (result: NodeResult) => NodeResult;
+}
+
+/**
+ * Takes the messages that have come for the turn. They leave the inbox later, once a completed turn contains them; until
+ * then the state names them. So a step that is repeated reads them again, and no step after it does.
+ */
+async function takeMessages(
+  state: GraphState,
+  run: NodeContext,
+  place: MessagePlace,
+): Promise<TakenMessages> {
+  const inbox = run.within.length === 0 ? inboxIn(run.config) : undefined;
+  const kept = (await inbox?.read()) ?? [];
+  const known = state.turn?.inbox ?? [];
+  const arrived = kept.filter(({ id }) => !known.includes(id));
+  if (arrived.length === 0) return { state, addTo: (result) => result };
+  const messages: BaseMessage[] = [];
+  for (const message of arrived) {
+    const content = await guardMessage(message, state, { run, place });
+    run.emit({ type: "user_message", step_index: place.step_index, id: message.id, text: content });
+    if (content === null) continue;
+    const additional_kwargs = { [placeKey]: place };
+    messages.push(new HumanMessage({ id: message.id, content, additional_kwargs }));
+  }
+  return {
+    state: { ...state, messages: [...state.messages, ...messages] },
+    addTo: ({ update, turn, goto }) => ({
+      update: { ...update, messages: [...messages, ...(update.messages ?? [])] },
+      turn: { ...turn, inbox: kept.map(({ id }) => id) },
+      goto,
+    }),
+  };
+}
+
+/** Applies the input rails to a message. Returns its text as they leave it; null if they refuse it. */
+async function guardMessage(
+  { content }: InboxMessage,
+  { input }: GraphState,
+  { run, place }: { readonly run: NodeContext; readonly place: MessagePlace },
+): Promise<string | null> {
+  const { loop, rails } = run;
+  if (loop.rails.input.length === 0) return content;
+  const request = loop.requestOf(input);
+  const { value, blocked } = await rails.check(
+    { on: "input", tool: null, request, evidence: [], value: content },
+    {
+      turnNumber: place.turn_number,
+      attemptNumber: place.attempt_number,
+      stepIndex: place.step_index,
+      callId: null,
+    },
+  );
+  return blocked === null ? (value as string) : null;
 }
 
 /** The tools offered in a step. */

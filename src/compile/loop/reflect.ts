@@ -11,7 +11,7 @@ import type { GraphState } from "../../state/channels.ts";
 import { type Status, transition } from "../../state/lifecycle.ts";
 import { type StepRecord, withObservation } from "../../state/step-record.ts";
 import type { AgentState } from "../../state/tiers.ts";
-import { type Draft, type FailedAttempt, stepsOfTurn } from "../../state/turn.ts";
+import { type Draft, type FailedAttempt, placeOf, stepsOfTurn } from "../../state/turn.ts";
 import { addUsage } from "../../state/usage.ts";
 import { deepFreeze, isRecord } from "../../values/json.ts";
 import { truncateModelText } from "../../values/text.ts";
@@ -272,7 +272,10 @@ async function evidenceOf(
     .map((output) => JSON.stringify(output) ?? "");
   const found = [...results, ...nodes];
   const remembered = found.length === 0 ? [] : ((await memories?.texts()) ?? []);
-  return [request, ...found, ...remembered];
+  const said = state.messages
+    .filter((message) => placeOf(message)?.turn_number === state.turn_number)
+    .map(({ text }) => text);
+  return [request, ...said, ...found, ...remembered];
 }
 
 /** Returns whether an output is a model's own text, which is no evidence. */

@@ -199,3 +199,31 @@ export function withInheritedRedactions(state: GraphState, config: RunnableConfi
   if (Object.keys(inherited).length === 0) return state;
   return { ...state, redactions: { ...inherited, ...state.redactions } };
 }
+
+/** A message for the turns of a thread. */
+export interface InboxMessage {
+  /** Unique; that of the message in the conversation. */
+  readonly id: string;
+  readonly content: string;
+}
+
+/** What is kept for a thread until a completed turn contains it. */
+export interface Inbox {
+  /**
+   * Returns the messages, oldest first, those that the state of the thread contains included. Empty also if none can have
+   * come since the last call. Never fails.
+   */
+  read(): Promise<readonly InboxMessage[]>;
+}
+
+const inboxes = new PrivateConfig<Inbox>("inbox");
+
+/** Returns the config for a run with an inbox, which its outermost agent reads. */
+export function withInbox(config: RunnableConfig, inbox: Inbox | undefined): RunnableConfig {
+  return inbox === undefined ? config : inboxes.with(config, inbox);
+}
+
+/** Returns the inbox of {@link withInbox}, which nested agents see as well. */
+export function inboxIn(config: RunnableConfig): Inbox | undefined {
+  return inboxes.in(config);
+}

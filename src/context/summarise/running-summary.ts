@@ -45,8 +45,9 @@ export function coverage(history: ThreadHistory, turns: number): RunningSummary[
   let steps = 0;
   for (const [turn, count] of stepsByTurn(history.steps)) if (turn < turns) steps += count;
   let messages = 0;
-  for (const { turn, asked, answered } of chatTurns(history.messages, history.steps, { present })) {
-    if (turn < turns) messages += asked.length + answered.length;
+  const chat = chatTurns(history.messages, history.steps, { present });
+  for (const { turn, asked, added, answered } of chat) {
+    if (turn < turns) messages += asked.length + added.length + answered.length;
   }
   return { turns, steps, messages };
 }

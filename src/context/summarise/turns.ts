@@ -14,9 +14,10 @@ export function earlierTurns(history: ThreadHistory): readonly EarlierTurn[] {
   const turns = Array.from({ length: present }, () => {
     return { asked: [] as BaseMessage[], steps: [] as StepRecord[], answered: [] as BaseMessage[] };
   });
-  for (const { turn, asked, answered } of chatTurns(history.messages, history.steps, { present })) {
+  const chat = chatTurns(history.messages, history.steps, { present });
+  for (const { turn, asked, added, answered } of chat) {
     const own = turns[Math.max(0, turn)];
-    own?.asked.push(...asked);
+    own?.asked.push(...asked, ...added);
     own?.answered.push(...answered);
   }
   for (const step of history.steps) turns[step.turn_number]?.steps.push(step);

@@ -8,7 +8,7 @@ import { refuseForeign } from "../../compile/guards/threads.ts";
 import { readWaiting, type WaitingThread } from "../../compile/guards/waiting.ts";
 import { type HeldThread, withThread } from "../../compile/run/acquire-thread.ts";
 import { logTurn } from "../../compile/run/log-turn.ts";
-import { cancellable, withTurnId } from "../../compile/run/run-config.ts";
+import { cancellable, type Inbox, withInbox, withTurnId } from "../../compile/run/run-config.ts";
 import { isWithholding } from "../../compile/run/withheld-callbacks.ts";
 import type { AgentDefinition } from "../../definition/agent-definition.ts";
 import { DrainControl, TurnDrainedError } from "../../runtime/drain-control.ts";
@@ -33,6 +33,7 @@ export interface GraphExecution {
   readonly writer: RunEventWriter;
   readonly signal: AbortSignal;
   readonly drain: AbortSignal;
+  readonly inbox: Inbox;
   /** Whether an earlier claim has begun to execute the request. */
   readonly isContinued: boolean;
   /** Reads the log of the run. */
@@ -136,7 +137,8 @@ async function stream(run: Run, of: GraphStart, input: unknown): Promise<void> {
   const ends = { threadId, signal, lockLost, durability: of.durability };
   await withWriteFailureGuard(agent.services.checkpointer, ends, async (ending) => {
     const drain = of.durability === "exit" ? null : new DrainControl(of.drain);
-    const options = { ...cancellable(of.start, ending), ...(drain && { control: drain }) };
+    const start = withInbox(of.start, of.inbox);
+    const options = { ...cancellable(start, ending), ...(drain && { control: drain }) };
     let states = 0;
     try {
       for await (const part of streamGraph(graph, input, { request, options })) {

@@ -17,7 +17,7 @@ const maxBodyBytes = 131_072;
 
 /** Creates the route of events that are sent to a thread. */
 export function eventRoutes(base: ApiBase): readonly Route[] {
-  const { platform, queue, signals } = base;
+  const { platform, queue, signals, executor } = base;
   const desk = new RunDesk(base);
   return [
     defineRoute({
@@ -26,7 +26,7 @@ export function eventRoutes(base: ApiBase): readonly Route[] {
       operationId: "sendEvent",
       summary: "Sends an event to the thread of a run.",
       description:
-        "A wait node that waits for it continues with its payload. Else it is kept for a week, for a wait that comes later in the thread. With an Idempotency-Key it is sent once within that time.",
+        "A wait node that waits for it continues with its payload. Else it is kept for a week, for a wait that comes later in the thread. With `as: message`, the turn that runs on the thread gets it as a user message at its next step, or the next turn does; agents with a workflow take none. With an Idempotency-Key it is sent once within a week.",
       tag: "runs",
       scopes: ["runs:write"],
       spends: true,
@@ -42,7 +42,9 @@ export function eventRoutes(base: ApiBase): readonly Route[] {
               run_id: z
                 .string()
                 .nullable()
-                .describe("The run that continues; null for a kept one."),
+                .describe(
+                  "The run that continues, or the running one, which takes a message if it has one more step; else null.",
+                ),
             })
             .meta({ id: "SentEvent" }),
         },
@@ -51,20 +53,28 @@ export function eventRoutes(base: ApiBase): readonly Route[] {
       async handle({ params, body, principal, request }) {
         const { tenantId, keyId } = principal;
         const run = await desk.find(principal, params);
-        const event = { name: body.name, payload: body.payload ?? null };
-        const sent = await platform.threadEvents.send(run, {
-          event,
-          key: request.headers.get("idempotency-key"),
-          decide: (waiting) => resume(waiting, event),
-        });
-        const subject = `${run.id}/${event.name}`;
+        const key = request.headers.get("idempotency-key");
+        const { name = "message" } = body;
+        const send = async () => {
+          if (body.as === "message") {
+            await desk.checkTakesMessages(principal, run);
+            const { content } = body.payload;
+            return platform.threadEvents.keepMessage(run, { content, name, key });
+          }
+          const event = { name, payload: body.payload ?? null };
+          const decide = (waiting: Run) => resume(waiting, event);
+          return platform.threadEvents.send(run, { event, key, decide });
+        };
+        const sent = await send();
+        const subject = `${run.id}/${name}`;
         await platform.audit.append(tenantId, {
           actor: `key:${keyId}`,
           action: "run.event",
           subject,
         });
         if (sent.runId !== null) {
-          queue.wake();
+          if (sent.was === "delivered") queue.wake();
+          executor.notice(sent.runId);
           signals.notify(sent.runId);
         }
         const Location = runPath(params.agent_id, sent.runId ?? run.id);

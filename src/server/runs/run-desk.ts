@@ -164,7 +164,7 @@ export class RunDesk {
     if (isUnderWay(was) || awaiting.includes(was))
       await this.#record(tenantId, keyId, { action: "run.cancel", subject: id });
     executor.wakeWebhooks();
-    if (run.state === "running") executor.cancel(id);
+    if (run.state === "running") executor.notice(id);
     else if ((run.state === "cancelled" || run.state === "dead") && ownsTurn(run))
       await this.#endTurn(tenantId, run);
     signals.notify(id);
@@ -258,6 +258,18 @@ export class RunDesk {
         `The thread belongs to the agent ${JSON.stringify(instance.agent)}. Choose another thread.`,
       );
     }
+  }
+
+  /** @throws HttpProblem `invalid_input` for a run of an agent with a workflow: no step of it reads messages */
+  async checkTakesMessages({ tenantId }: Principal, run: Run): Promise<void> {
+    const { definition_id: definitionId } = requestOf(run);
+    const { spec } = await this.#definition(tenantId, definitionId);
+    if (spec.workflow_graph === undefined) return;
+    throw new HttpProblem("invalid_input", {
+      detail: `Expected an agent without a workflow, got ${JSON.stringify(spec.name)}, whose nodes read no messages. Send an event that a wait node waits for.`,
+      errors: [{ pointer: "/as", detail: "expected event" }],
+      extensions: { code: "no_loop" },
+    });
   }
 
   #runAt({ config }: StartBody): string | null {

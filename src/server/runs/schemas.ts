@@ -179,23 +179,37 @@ export const resumeBody = z
   .meta({ id: "RunAnswers" });
 export type ResumeBody = z.output<typeof resumeBody>;
 
+const eventName = z
+  .string()
+  .regex(/^[A-Za-z][A-Za-z0-9_.-]{0,99}$/, "expected a letter, then letters, digits, _, . and -");
+const tooLarge = "expected at most 65,536 bytes of JSON";
+const isSmall = (payload: unknown) => toJson(payload ?? null, maxPayloadBytes).whole;
+
 export const eventBody = z
-  .strictObject({
-    name: z
-      .string()
-      .regex(
-        /^[A-Za-z][A-Za-z0-9_.-]{0,99}$/,
-        "expected a letter, then letters, digits, _, . and -",
-      )
-      .describe("Name of the event, as a wait node has it."),
-    payload: z
-      .unknown()
-      .optional()
-      .refine((payload) => toJson(payload ?? null, maxPayloadBytes).whole, {
-        error: "expected at most 65,536 bytes of JSON",
-      })
-      .describe("At most 65,536 bytes of JSON. Default null."),
-  })
+  .discriminatedUnion("as", [
+    z.strictObject({
+      as: z.literal("event").describe("For a wait node.").optional(),
+      name: eventName.describe("Name of the event, as a wait node has it."),
+      payload: z
+        .unknown()
+        .optional()
+        .refine(isSmall, tooLarge)
+        .describe("At most 65,536 bytes of JSON. Default null."),
+    }),
+    z.strictObject({
+      as: z.literal("message").describe("For the turn that runs, or for the next one."),
+      name: eventName.describe("Name in the audit log. Default `message`.").optional(),
+      payload: z
+        .strictObject({
+          content: z
+            .string()
+            .refine((text) => text.trim() !== "", "expected a text that is not blank")
+            .describe("The text of a user message."),
+        })
+        .refine(isSmall, tooLarge)
+        .describe("At most 65,536 bytes of JSON."),
+    }),
+  ])
   .meta({ id: "ThreadEvent" });
 
 const time = z.iso.datetime();

@@ -163,6 +163,105 @@ export function threadEventsContract(subject: PlatformSubject): void {
       expect(await stored(run)).toEqual([]);
     });
 
+    const keep = (run: Run, content: string, key: string | null = null) =>
+      subject.platform.threadEvents.keepMessage(run, { content, name: "go", key });
+    const messages = async (run: Run) =>
+      (await subject.platform.threadEvents.readMessages(run)).map(({ content }) => content);
+
+    test("as messages are kept in order until a run ends that contains them", async () => {
+      const run = await started();
+      const { threadEvents, claims } = subject.platform;
+      expect(await keep(run, "one")).toEqual({ was: "kept", runId: run.id });
+      // A server whose clock is behind, and whose ids are smaller.
+      const { tables } = subject.platform;
+      await queryAllTenants(tables.tenants.pool, {
+        text: `update ${tables.schema}.thread_event set id = 'ffffffff-ffff-7fff-8fff-ffffffffffff' where tenant_id = $1::uuid`,
+        values: [run.tenantId],
+      });
+      await keep(run, "two");
+      expect(await messages(run)).toEqual(["one", "two"]);
+      const [one] = await threadEvents.readMessages(run);
+      await claims.finish(run, {
+        state: "complete",
+        result: {},
+        within: (client) => threadEvents.settleMessages(run, [one!.id], client),
+      });
+      expect(await messages(run)).toEqual(["two"]);
+      expect(await keep(run, "three")).toEqual({ was: "kept", runId: null });
+      const ids = (await threadEvents.readMessages(run)).map(({ id }) => id);
+      // A claim that was lost writes nothing.
+      const lost = await claims.finish(run, {
+        state: "complete",
+        result: {},
+        within: (client) => threadEvents.settleMessages(run, ids, client),
+      });
+      expect([lost, await messages(run)]).toEqual([null, ["two", "three"]]);
+    });
+
+    test("as messages are kept once with a key, by any number of senders", async () => {
+      const run = await started();
+      await Promise.all(Array.from({ length: 5 }, () => keep(run, "Hi", "k")));
+      const all = await subject.platform.threadEvents.readMessages(run);
+      expect(all).toHaveLength(1);
+      await subject.platform.claims.finish(run, {
+        state: "complete",
+        result: {},
+        within: (client) => subject.platform.threadEvents.settleMessages(run, [all[0]!.id], client),
+      });
+      expect(await keep(run, "Hi", "k")).toEqual({ was: "delivered", runId: run.id });
+      expect([await messages(run), await stored(run)]).toEqual([
+        [],
+        [{ name: "go", delivered: true }],
+      ]);
+    });
+
+    test("as messages reach no wait, and events are no messages", async () => {
+      const run = await started();
+      await keep(run, "Hi");
+      await send(run, { name: "other", payload: { content: "no" } });
+      await wait(run);
+      expect((await read(run)).state).toBe("awaiting_event");
+      await keep(run, "Hello");
+      expect((await read(run)).state).toBe("awaiting_event");
+      expect(await messages(run)).toEqual(["Hi", "Hello"]);
+      await subject.platform.runs.requestCancel(run.tenantId, run.id);
+    });
+
+    test("as messages share the bound and the week of events", async () => {
+      const run = await started();
+      for (let count = 0; count < 99; count += 1) await keep(run, `${count}`);
+      await send(run, { name: "other", payload: 0 });
+      await expect(keep(run, "100")).rejects.toThrow(ConflictError);
+      await expect(send(run, { name: "other", payload: 0 })).rejects.toThrow(ConflictError);
+      expect(await messages(run)).toHaveLength(99);
+      subject.clock.advance(7 * 86_400_000);
+      expect(await messages(run)).toEqual([]);
+      expect(await subject.platform.threadEvents.sweep()).toBeGreaterThanOrEqual(100);
+      await subject.platform.runs.requestCancel(run.tenantId, run.id);
+    });
+
+    test("as messages of one tenant are not read by another", async () => {
+      const run = await started();
+      await keep(run, "Hi");
+      const { id: tenantId } = await subject.newTenant();
+      expect(await messages({ ...run, tenantId })).toEqual([]);
+      const all = await subject.platform.threadEvents.readMessages(run);
+      const { id: instanceId } = await subject.newInstance(tenantId);
+      const claim = { worker: "w", leaseMs: 60_000 };
+      const other = await subject.platform.runs.create(
+        tenantId,
+        { instanceId, request: {} },
+        claim,
+      );
+      await subject.platform.claims.finish(other, {
+        state: "complete",
+        result: {},
+        within: (client) =>
+          subject.platform.threadEvents.settleMessages(other, [all[0]!.id], client),
+      });
+      expect(await messages(run)).toEqual(["Hi"]);
+    });
+
     test("of one tenant reach no run of another on a thread of the same name", async () => {
       const run = await started();
       await wait(run);

@@ -204,6 +204,7 @@ export class RunView {
       case "done":
         this.#forget(event);
         return this.#beside(this.#plans.end(event.within));
+      case "user_message":
       case "message":
       case "message_reset":
       case "model_wait":
