@@ -316,3 +316,9 @@ export function parseAge(text: string): number {
     "Expected a number of minutes, hours, days or weeks: 30m, 12h, 7d, 2w.",
   );
 }
+
+export const httpAllowOption = declareOption<readonly string[]>(
+  "--http-allow <host>",
+  "host that http_get of agents may call; repeatable",
+  (text, previous = []) => [...previous, text],
+);

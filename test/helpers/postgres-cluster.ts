@@ -22,7 +22,7 @@ const programs = (() => {
   return newest ?? null;
 })();
 
-/** Whether a server of one's own can be started. */
+/** Whether a private server can be started. */
 export const hasPostgresPrograms = programs !== null;
 
 /** A Postgres server that belongs to one test, and may be ended at any time. */

@@ -1,17 +1,11 @@
 import { type Command, Option } from "commander";
 import { type CliIo } from "../io.ts";
-import { declareOption, parseInteger } from "../options.ts";
+import { declareOption, httpAllowOption, parseInteger } from "../options.ts";
 import type { ServeFlags } from "./serve-config.ts";
 
 const corsOption = declareOption<readonly string[]>(
   "--cors <origin>",
   "origin of web pages that may call the API; repeatable",
-  (text, previous = []) => [...previous, text],
-);
-
-const hostOption = declareOption<readonly string[]>(
-  "--http-allow <host>",
-  "host that http_get of agents may call; repeatable",
   (text, previous = []) => [...previous, text],
 );
 
@@ -56,7 +50,7 @@ export function addServeCommand(
       ).argParser((text) => parseInteger(text, { from: 0, to: 1000 })),
     )
     .option("--model <ref>", "model of definitions that name none, as provider:model")
-    .addOption(hostOption())
+    .addOption(httpAllowOption())
     .addOption(
       new Option(
         "--shutdown-seconds <number>",

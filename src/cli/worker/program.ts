@@ -3,6 +3,7 @@ import type { CliIo } from "../io.ts";
 import {
   addOptions,
   declareOption,
+  httpAllowOption,
   jsonOption,
   type PageOptions,
   pageOptions,
@@ -13,12 +14,6 @@ import type { ServeFlags } from "../serve/serve-config.ts";
 const labelOption = declareOption<readonly string[]>(
   "--label <name>",
   "label that agents may ask for in execution_config.worker_labels; repeatable",
-  (text, previous = []) => [...previous, text],
-);
-
-const hostOption = declareOption<readonly string[]>(
-  "--http-allow <host>",
-  "host that http_get of agents may call; repeatable",
   (text, previous = []) => [...previous, text],
 );
 
@@ -65,7 +60,7 @@ export function addWorkerCommands(
     )
     .addOption(labelOption())
     .option("--model <ref>", "model of definitions that name none, as provider:model")
-    .addOption(hostOption())
+    .addOption(httpAllowOption())
     .addOption(
       new Option(
         "--shutdown-seconds <number>",

@@ -65,7 +65,7 @@ export function archivedTenantsContract(kind: "pglite" | "postgres"): void {
     await plant(`${word} later`);
   };
 
-  /** Where a text is, in all tables of the database, whoever owns their rows. */
+  /** Finds a text in all tables of the database, in the rows of every tenant. */
   const tablesWith = async ({ platform }: RetentionSubject, texts: readonly string[]) =>
     withAllTenants(database.shared.pool, async (client) => {
       const { rows: tables } = await client.query<{ name: string }>(

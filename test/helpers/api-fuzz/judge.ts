@@ -65,7 +65,7 @@ function isWithoutEvents(text: string): boolean {
   return lines.length > 0 && lines.every((line) => line.startsWith(":"));
 }
 
-/** Commands of event streaming are refused with status 200: for a thread of another as for one that nobody has. */
+/** Event streaming refuses commands with status 200, for a thread of another tenant as for one that does not exist. */
 function isRefusedCommand({ operation }: FuzzRequest, text: string): boolean {
   return operation.path.endsWith("/commands") && text.startsWith('{"type":"error",');
 }

@@ -37,7 +37,7 @@ export interface ChaosReport {
   readonly ends: Readonly<Record<string, number>>;
   /** Calls that began in more than one process, or more than once. */
   readonly repeated: number;
-  /** Calls of `send` whose end nobody has recorded. */
+  /** Calls of `send` without a recorded end. */
   readonly unknown: number;
 }
 

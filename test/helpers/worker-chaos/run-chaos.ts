@@ -21,7 +21,7 @@ export interface ChaosOptions {
   readonly random: Random;
   readonly servers: Servers;
   readonly cluster: PostgresCluster;
-  /** Statements of the test; it reports errors of idle sessions to nobody. */
+  /** Runs the statements of the test. Errors of idle sessions are ignored. */
   readonly pool: Pool;
   /** Whether leases of stopped workers end by themselves. Otherwise the test ends them at once. */
   readonly awaitsLeases: boolean;
