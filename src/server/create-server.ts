@@ -11,6 +11,7 @@ import {
   type NodeServer,
 } from "./http/node-server.ts";
 import { createHttpApp } from "./http-app.ts";
+import { InspectorPage } from "./inspector/inspector-page.ts";
 import { Metrics } from "./metrics.ts";
 import type { PipelineOptions } from "./pipeline.ts";
 import type { IdempotencyStore, ServerLogger, TenantLimitStores } from "./ports.ts";
@@ -45,6 +46,8 @@ export interface HttpOptions {
   readonly allowedHosts?: readonly string[];
   /** IP addresses and ranges of proxies whose X-Forwarded-For counts. Default none. */
   readonly trustedProxies?: readonly string[];
+  /** Path of the inspector, one segment. Default `/inspector`; null for none. */
+  readonly inspector?: string | null;
   /** Who may read /metrics. Default: keys with the scope `admin`; without keys, clients on loopback. */
   readonly metricsFor?: "admin" | "loopback";
   /** Default: logs nothing. */
@@ -136,6 +139,8 @@ export function createServerWith(parts: ServerParts, options: HttpOptions = {}):
     maxUrlLength: limits.maxUrlLength ?? 4096,
     maxHeaders: limits.maxHeaders ?? 64,
     version: parts.version,
+    inspector:
+      options.inspector === null ? null : new InspectorPage(options.inspector ?? "/inspector"),
   });
   const metricsFor = options.metricsFor ?? (isOpen ? "loopback" : "admin");
   for (const route of [

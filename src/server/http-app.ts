@@ -1,5 +1,6 @@
 import { OpenAPIHono } from "@hono/zod-openapi";
 import type { Context } from "hono";
+import { routePath } from "hono/route";
 import type { IdSource } from "../clock.ts";
 import {
   type BrowserRules,
@@ -8,6 +9,7 @@ import {
   preflightHeaders,
 } from "./http/browser-rules.ts";
 import type { ClientAddress } from "./http/client-address.ts";
+import type { InspectorPage } from "./inspector/inspector-page.ts";
 import { ApiDocument } from "./openapi.ts";
 import { type PipelineOptions, runRoute } from "./pipeline.ts";
 import { problemOfError } from "./problem-of-error.ts";
@@ -31,6 +33,8 @@ export interface HttpAppOptions extends PipelineOptions {
   readonly maxUrlLength: number;
   readonly maxHeaders: number;
   readonly version: string;
+  /** Null: no page is served. */
+  readonly inspector: InspectorPage | null;
 }
 
 export interface HttpApp {
@@ -67,7 +71,9 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
   app.use("*", async (context, next) => {
     const { env, req } = context;
     const isAlone = (env as Bindings | undefined)?.[standalone] === true;
-    if (!isAlone && !isOwnPath(routes, req.path)) return next();
+    const mountedAt = routePath(context).replace(/\/\*$/, "");
+    const isPage = options.inspector?.owns(req.path.slice(mountedAt.length)) ?? false;
+    if (!isAlone && !isPage && !isOwnPath(routes, req.path)) return next();
     const own = startRequest(context, options);
     facts.set(req.raw, own);
     options.metrics.add(inFlight, inFlightHelp, 1);
@@ -81,8 +87,21 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
     context.res = finishRequest(context.req.raw, { facts: own, response: context.res, options });
     return undefined;
   });
+  const { inspector } = options;
+  if (inspector !== null) {
+    for (const path of [inspector.path, `${inspector.path}/*`]) {
+      app.on(["GET", "HEAD"], path, ({ req }) => {
+        const own = facts.get(req.raw);
+        if (own !== undefined) own.route = inspector.path;
+        return inspector.respond(req.raw);
+      });
+    }
+  }
   app.notFound((context) => {
     const { pathname } = new URL(context.req.url);
+    const isAlone = (context.env as Bindings | undefined)?.[standalone] === true;
+    if (inspector !== null && isAlone && pathname === "/" && context.req.method === "GET")
+      return context.redirect(`${inspector.path}/`);
     const allowed = allowedMethods(routes, pathname);
     const { id } = facts.get(context.req.raw) ?? { id: "" };
     if (allowed.length === 0) return problemResponse(new HttpProblem("not_found"), id);

@@ -1,6 +1,7 @@
 import pg from "pg";
 import type { TestProject } from "vitest/node";
 import { redactUrl } from "../../src/storage/pool.ts";
+import { buildInspector } from "../../web/build.ts";
 import { makeTemplate } from "./pglite-template.ts";
 import { newPostgresTemplate, removePostgresDatabase } from "./postgres-template.ts";
 import { bundlePrograms, removePrograms } from "./programs.ts";
@@ -17,13 +18,18 @@ declare module "vitest" {
 }
 
 /**
- * Prints the seed of random tests, bundles programs, makes the folder for temporary files and the database that tests
+ * Prints the seed of random tests, bundles programs, builds the inspector, makes the folder for temporary files and the database that tests
  * copy, looks for a Postgres server and provides its address to test files.
  */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   console.log(`Random tests have the seed ${testSeed}; TEST_SEED=${testSeed} repeats them.`);
   const removeTempRoot = useTempRoot();
-  const [postgresUrl] = await Promise.all([findPostgres(), bundlePrograms(), makeTemplate()]);
+  const [postgresUrl] = await Promise.all([
+    findPostgres(),
+    bundlePrograms(),
+    makeTemplate(),
+    buildInspector(),
+  ]);
   project.provide("postgresUrl", postgresUrl);
   const template = newPostgresTemplate();
   project.provide("postgresTemplate", template);

@@ -1,0 +1,180 @@
+import { ErrorBoundary, lazy, LocationProvider, Route, Router, useLocation } from "preact-iso";
+import { useEffect } from "preact/hooks";
+import { connection } from "./api/changes.ts";
+import { api, bodyOf, needsKey } from "./api/client.ts";
+import { useQuery } from "./api/query.ts";
+import { Icon, type IconName } from "./components/icon.tsx";
+import { KeyDialog } from "./components/key-dialog.tsx";
+import { Page } from "./components/page.tsx";
+import { openShortcutHelp, ShortcutHelp, useShortcuts } from "./components/shortcuts.tsx";
+import { Empty } from "./components/states.tsx";
+import { ThemeButton } from "./components/theme.tsx";
+import { Toasts } from "./components/toast.tsx";
+import { basePath, links } from "./links.ts";
+
+const Threads = lazy(async () => (await import("./views/threads/threads-view.tsx")).ThreadsView);
+const Thread = lazy(async () => (await import("./views/thread/thread-view.tsx")).ThreadView);
+const Checkpoints = lazy(
+  async () => (await import("./views/checkpoints/checkpoints-view.tsx")).CheckpointsView,
+);
+const Plan = lazy(async () => (await import("./views/plan/plan-view.tsx")).PlanView);
+const Chat = lazy(async () => (await import("./views/chat/chat-view.tsx")).ChatView);
+const Inbox = lazy(async () => (await import("./views/inbox/inbox-view.tsx")).InboxView);
+const Agents = lazy(async () => (await import("./views/agents/agents-view.tsx")).AgentsView);
+const Agent = lazy(async () => (await import("./views/agents/agent-view.tsx")).AgentView);
+const AgentEditor = lazy(async () => (await import("./views/agents/editor-view.tsx")).EditorView);
+const Memory = lazy(async () => (await import("./views/memory/memory-view.tsx")).MemoryView);
+const Queue = lazy(async () => (await import("./views/queue/queue-view.tsx")).QueueView);
+const Schedules = lazy(
+  async () => (await import("./views/schedules/schedules-view.tsx")).SchedulesView,
+);
+const Experiments = lazy(
+  async () => (await import("./views/experiments/experiments-view.tsx")).ExperimentsView,
+);
+const Reference = lazy(
+  async () => (await import("./views/reference/reference-view.tsx")).ReferenceView,
+);
+
+/** The places of the navigation: their names, addresses, icons and the second key after `g`. */
+const places: readonly { name: string; href: string; icon: IconName; key: string }[] = [
+  { name: "Threads", href: links.threads(), icon: "threads", key: "t" },
+  { name: "Chat", href: links.chat(), icon: "chat", key: "c" },
+  { name: "Inbox", href: links.inbox(), icon: "inbox", key: "i" },
+  { name: "Agents", href: links.agents(), icon: "agents", key: "a" },
+  { name: "Memory", href: links.memory(), icon: "memory", key: "m" },
+  { name: "Queue", href: links.queue(), icon: "queue", key: "q" },
+  { name: "Schedules", href: links.schedules(), icon: "schedules", key: "s" },
+  { name: "Experiments", href: links.experiments(), icon: "experiments", key: "e" },
+  { name: "API", href: links.reference(), icon: "reference", key: "r" },
+];
+
+/** The whole page. */
+export function App() {
+  return (
+    <LocationProvider scope={new RegExp(`^${basePath}`)}>
+      <Shell />
+    </LocationProvider>
+  );
+}
+
+function Shell() {
+  const { path, route } = useLocation();
+  useShortcuts(
+    "Everywhere",
+    places.map(({ name, href, key }) => ({
+      keys: `g ${key}`,
+      does: `Go to ${name.toLowerCase()}`,
+      run: () => route(href),
+    })),
+  );
+  const at = (pattern: string) => `${basePath}${pattern}`;
+  return (
+    <div class="shell">
+      <a class="skip" href="#main">
+        Skip to content
+      </a>
+      <nav aria-label="Views">
+        <a class="brand" href={links.threads()}>
+          <img src={`${basePath}icon.svg`} alt="" />
+          <span>Stratagraph</span>
+        </a>
+        {places.map(({ name, href, icon }) => (
+          <a
+            key={name}
+            class="nav-link"
+            href={href}
+            aria-current={path === href || path.startsWith(`${href}/`) ? "page" : undefined}
+          >
+            <Icon name={icon} />
+            {name}
+            {name === "Inbox" && <InboxCount />}
+          </a>
+        ))}
+        <div class="nav-end">
+          <ThemeButton />
+          <button type="button" class="button small plain" onClick={openShortcutHelp} title="Keys">
+            <span aria-hidden="true">?</span>
+            <span class="visually-hidden">Keys</span>
+          </button>
+          <button
+            type="button"
+            class="button small plain"
+            onClick={() => (needsKey.value = true)}
+            title="API key"
+          >
+            <span aria-hidden="true">⚿</span>
+            <span class="visually-hidden">API key</span>
+          </button>
+        </div>
+      </nav>
+      <main id="main" tabIndex={-1}>
+        {connection.value === "lost" && (
+          <div class="lost-connection" role="status">
+            The server does not answer. What you see may be old; the page tries again by itself.
+          </div>
+        )}
+        <ErrorBoundary>
+          <Router>
+            <Route path={at("")} component={Home} />
+            <Route path={at("threads")} component={Threads} />
+            <Route path={at("threads/:thread/checkpoints/:checkpoint?")} component={Checkpoints} />
+            <Route path={at("threads/:thread/diff")} component={Checkpoints} />
+            <Route path={at("threads/:thread/plan")} component={Plan} />
+            <Route path={at("threads/:thread/:tab?")} component={Thread} />
+            <Route path={at("chat/:agent?")} component={Chat} />
+            <Route path={at("inbox")} component={Inbox} />
+            <Route path={at("agents")} component={Agents} />
+            <Route path={at("agents/new")} component={AgentEditor} />
+            <Route path={at("agents/:agent/edit")} component={AgentEditor} />
+            <Route path={at("agents/:agent/:tab?")} component={Agent} />
+            <Route path={at("memory")} component={Memory} />
+            <Route path={at("queue")} component={Queue} />
+            <Route path={at("schedules")} component={Schedules} />
+            <Route path={at("experiments/:experiment?")} component={Experiments} />
+            <Route path={at("api/:operation?")} component={Reference} />
+            <Route default component={NotFound} />
+          </Router>
+        </ErrorBoundary>
+      </main>
+      <KeyDialog />
+      <ShortcutHelp />
+      <Toasts />
+    </div>
+  );
+}
+
+function Home() {
+  const { route } = useLocation();
+  useEffect(() => route(links.threads(), true), []);
+  return null;
+}
+
+function NotFound() {
+  return (
+    <Page title="Not found">
+      <Empty title="There is nothing at this address">
+        <p>
+          <a href={links.threads()}>Go to the threads</a>
+        </p>
+      </Empty>
+    </Page>
+  );
+}
+
+/** How many requests wait for people. */
+function InboxCount() {
+  const { data } = useQuery(
+    "inbox-count",
+    (signal) => bodyOf(api.GET("/v1/requests", { params: { query: { limit: 100 } }, signal })),
+    { refreshOn: () => true },
+  );
+  const count = data?.requests.length ?? 0;
+  if (count === 0) return null;
+  return (
+    <span class="count badge wait">
+      {count}
+      {data?.next_cursor === null ? "" : "+"}
+      <span class="visually-hidden"> waiting</span>
+    </span>
+  );
+}

@@ -1,0 +1,34 @@
+/** Paths of icons, drawn on 16 by 16. */
+const paths = {
+  threads: "M2 4h12M2 8h12M2 12h8",
+  chat: "M2.5 3.5h11v7h-6l-3 2.5v-2.5h-2z",
+  inbox: "M2.5 9.5l2-6h7l2 6v3.5h-11zM2.5 9.5h3l1 1.5h3l1-1.5h3",
+  agents: "M8 2.5v2M4 4.5h8v6H4zM6.5 7.5h.01M9.5 7.5h.01M5 13.5h6M8 10.5v3",
+  memory:
+    "M8 2.5c3 0 5 .9 5 2s-2 2-5 2-5-.9-5-2 2-2 5-2zM3 4.5v7c0 1.1 2 2 5 2s5-.9 5-2v-7M3 8c0 1.1 2 2 5 2s5-.9 5-2",
+  queue: "M2.5 3h11v2.5h-11zM2.5 7h11v2.5h-11zM2.5 11h6v2.5h-6z",
+  schedules: "M8 2.5a5.5 5.5 0 1 1 0 11 5.5 5.5 0 0 1 0-11zM8 5v3l2 1.5",
+  experiments: "M6.5 2.5v4L3 12.5h10L9.5 6.5v-4M5.5 2.5h5",
+  reference: "M5.5 4L2 8l3.5 4M10.5 4L14 8l-3.5 4",
+} as const;
+
+export type IconName = keyof typeof paths;
+
+/** An icon beside a word, which says the same. */
+export function Icon({ name }: { name: IconName }) {
+  return (
+    <svg
+      width="16"
+      height="16"
+      viewBox="0 0 16 16"
+      fill="none"
+      stroke="currentColor"
+      stroke-width="1.4"
+      stroke-linecap="round"
+      stroke-linejoin="round"
+      aria-hidden="true"
+    >
+      <path d={paths[name]} />
+    </svg>
+  );
+}
