@@ -1,6 +1,7 @@
 import type { ApiBase } from "./ports.ts";
 import type { Route } from "./route.ts";
 import { checkpointRoutes } from "./checkpoints/routes.ts";
+import { pathRoutes } from "./checkpoints/path-routes.ts";
 import { stepRoutes } from "./checkpoints/step-routes.ts";
 import { threadRoutes } from "./checkpoints/thread-routes.ts";
 import { memoryRoutes } from "./memory/routes.ts";
@@ -32,5 +33,6 @@ export function apiRoutes(base: ApiBase): readonly Route[] {
     ...checkpointRoutes(base),
     ...threadRoutes(base),
     ...stepRoutes(base),
+    ...pathRoutes(base),
   ];
 }

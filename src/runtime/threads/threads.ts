@@ -25,6 +25,7 @@ import type {
   NodeOutcome,
 } from "./checkpoint-view.ts";
 import type { ContextOptions, ThreadContext } from "./context-options.ts";
+import type { ThreadPath } from "./path.ts";
 import type { MeasuredPath, ThreadPlan } from "./plans.ts";
 import type { SettledCall } from "./services.ts";
 import type { SkippedCheckpoint } from "./intact-checkpoint.ts";
@@ -41,6 +42,7 @@ export type {
   StoredState,
   StoredTask,
   ThreadContext,
+  ThreadPath,
   ThreadPlan,
   ValueChange,
 };
@@ -181,6 +183,11 @@ export interface Threads {
    */
   plans(threadId: string): Promise<readonly ThreadPlan[]>;
   /**
+   * Returns the nodes that a thread and its nested agents ran, in the order in which they ended, from the metadata of its
+   * newest 10,000 checkpoints. @throws NoCheckpointError, NoArchiveError
+   */
+  path(threadId: string): Promise<ThreadPath>;
+  /**
    * Creates a thread that begins at a checkpoint of another and shares its stored data. Nothing is run; `executeAgent`
    * with `input: null` resumes an unfinished turn. A fork of the last checkpoint waits for the same answers and keeps
    * completed tasks. After any other checkpoint, or with a modified state, the next nodes run again.
@@ -276,6 +283,7 @@ export function lazyThreads(load: () => Promise<Threads>): Threads {
     diff: async (a, b) => (await loaded()).diff(a, b),
     context: async (of) => (await loaded()).context(of),
     plans: async (threadId) => (await loaded()).plans(threadId),
+    path: async (threadId) => (await loaded()).path(threadId),
     fork: async (of) => (await loaded()).fork(of),
     replay: async (agent, of) => (await loaded()).replay(agent, of),
     recover: async (agent, of) => (await loaded()).recover(agent, of),
