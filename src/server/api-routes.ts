@@ -8,6 +8,7 @@ import { memoryRoutes } from "./memory/routes.ts";
 import { runRoutes } from "./runs/routes.ts";
 import { scheduleRoutes } from "./schedules/routes.ts";
 import { toolRoutes } from "./tools/routes.ts";
+import { changeRoutes } from "./runs/change-routes.ts";
 import { eventRoutes } from "./runs/event-routes.ts";
 import { waitingRoutes } from "./runs/waiting-routes.ts";
 import { retentionRoutes } from "./usage/retention.ts";
@@ -22,6 +23,7 @@ export function apiRoutes(base: ApiBase): readonly Route[] {
     ...runRoutes(base),
     ...waitingRoutes(base),
     ...eventRoutes(base),
+    ...changeRoutes(base),
     ...scheduleRoutes(base),
     ...retryRoutes(base),
     ...workerRoutes(base),
