@@ -33,7 +33,10 @@ export function addServeCommand(
         "port to listen on, 0 for a free one (default: 8123)",
       ).argParser((text) => parseInteger(text, { from: 0, to: 65_535 })),
     )
-    .option("--dev", "development: no keys, on loopback only; reload --agents when they change")
+    .option(
+      "--dev",
+      "development: no keys, on loopback only (stratagraph dev reloads definitions too)",
+    )
     .option("--agents <folder>", "folder of definitions to serve (default: those in the database)")
     .option("--tenant <name>", "tenant that --agents are of (default: default)")
     .option("--database-url <url>", "Postgres database (default: the embedded one of this folder)")
