@@ -1,5 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { dirname, extname, isAbsolute, join, posix, relative, resolve, sep } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { agentReferences, isAgentPath } from "../../definition/check/agents.ts";
 import { type DefinitionProblem, InvalidDefinitionError } from "../../definition/check/problems.ts";
 import { loadAgent } from "../../definition/load/load-agent.ts";
@@ -10,6 +11,8 @@ import {
   readDefinitionFile,
 } from "../../definition/load/parse-definition.ts";
 import { agentSpecSchema } from "../../definition/schema/agent.ts";
+import type { Agents } from "../../storage/platform/agents.ts";
+import { ConflictError } from "../../storage/platform/errors.ts";
 import { isRecord } from "../../values/json.ts";
 
 /** A valid definition of a folder. */
@@ -67,7 +70,7 @@ export async function readAgentFolder(folder: string): Promise<AgentFolder> {
         file,
         reason: "an agent in code; a server takes definitions that are data",
       })),
-    ].toSorted((a, b) => (a.file < b.file ? -1 : 1)),
+    ].toSorted((a, b) => byName(a.file, b.file)),
     folders: [...new Set(read.map((file) => posix.dirname(file)))],
   };
 }
@@ -82,7 +85,7 @@ async function listFiles(folder: string) {
     else if (isAgentFile(file) && codeExtensions.has(extension)) code.push(file);
   };
   const entries = await readdir(folder, { withFileTypes: true });
-  for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
+  for (const entry of entries.toSorted((a, b) => byName(a.name, b.name))) {
     const { name } = entry;
     if (name.startsWith(".") || name === "node_modules") continue;
     if (!entry.isDirectory()) {
@@ -90,10 +93,15 @@ async function listFiles(folder: string) {
       continue;
     }
     // A folder may be gone by now, or may not be readable.
-    const inside = await readdir(join(folder, name)).catch(() => []);
-    for (const file of inside.toSorted()) if (isAgentFile(file)) add(`${name}/${file}`);
+    const inside = await readdir(join(folder, name)).catch((): string[] => []);
+    for (const file of inside.toSorted(byName)) if (isAgentFile(file)) add(`${name}/${file}`);
   }
   return { files, code };
+}
+
+/** Orders names by their characters, independent of the locale. */
+function byName(a: string, b: string): number {
+  return a < b ? -1 : 1;
 }
 
 /** Whether a file has the name of the agent of its folder. */
@@ -156,7 +164,7 @@ class FolderReader {
     const agents: FolderAgent[] = [];
     const problems = [...this.#problems];
     const files = new Map<string, string>();
-    for (const [file, read] of [...this.files].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+    for (const [file, read] of [...this.files].toSorted(([a], [b]) => byName(a, b))) {
       if (read === null) continue;
       problems.push(...read.problems);
       if (!read.checked.ok || read.problems.length > 0) continue;
@@ -175,7 +183,7 @@ class FolderReader {
   }
 
   async #checkWhole(file: string): Promise<readonly DefinitionProblem[]> {
-    const start = `${join(this.folder, file).slice(0, -file.length)}`;
+    const start = join(this.folder, file).slice(0, -file.length);
     const shown = (text: string) => text.replaceAll(start, "");
     try {
       await loadAgent(join(this.folder, file));
@@ -215,4 +223,53 @@ function isAgentLike(document: unknown): boolean {
 /** A file that several name has its problems once. */
 function unique(problems: readonly DefinitionProblem[]): readonly DefinitionProblem[] {
   return [...new Map(problems.map((problem) => [JSON.stringify(problem), problem])).values()];
+}
+
+/** A definition of a folder as an agent of a tenant. */
+export interface StoredFolderAgent {
+  readonly name: string;
+  readonly version: string;
+  readonly change: "created" | "updated" | "unchanged";
+}
+
+/**
+ * Stores a definition as an agent of a tenant: a changed one becomes a new version.
+ *
+ * @throws InvalidDefinitionError if the agent was deactivated; the errors of `Agents.newVersion`
+ */
+export async function storeFolderAgent(
+  store: Pick<Agents, "create" | "get" | "list" | "newVersion">,
+  tenantId: string,
+  {
+    name,
+    version,
+    document,
+    locateProblems,
+  }: Pick<FolderAgent, "name" | "version" | "document" | "locateProblems">,
+): Promise<StoredFolderAgent> {
+  const { items } = await store.list(tenantId, { name });
+  const [listed] = items;
+  if (listed === undefined) {
+    const made = await store
+      .create(tenantId, { name, definition: document, version })
+      .catch((thrown: unknown) => {
+        if (!(thrown instanceof ConflictError)) throw thrown;
+        const message = "an agent of this name was deactivated; give the definition another name";
+        const problem = { path: ["name"], message, found: name };
+        throw new InvalidDefinitionError(locateProblems([problem]));
+      });
+    return { name, version: made.version, change: "created" };
+  }
+  const active = await store.get(tenantId, listed.agentId);
+  if (isDeepStrictEqual(active.definition, document)) {
+    return { name, version: active.version, change: "unchanged" };
+  }
+  const isNewer = document["version"] !== active.definition["version"];
+  const made = await store.newVersion(tenantId, {
+    agentId: active.agentId,
+    base: active.version,
+    definition: document,
+    ...(isNewer && document["version"] !== undefined && { version }),
+  });
+  return { name, version: made.version, change: "updated" };
 }

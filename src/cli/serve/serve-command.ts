@@ -1,15 +1,14 @@
 import { resolve } from "node:path";
 import { createServer, type PlatformServer, type ServerOptions } from "../../create-server.ts";
 import { InvalidDefinitionError } from "../../definition/check/problems.ts";
-import type { CliIo } from "../io.ts";
+import type { CliIo, StopReason } from "../io.ts";
 import { existingFolder } from "../load.ts";
 import { printLines } from "../output.ts";
+import { exitCodes } from "../report-error.ts";
 import { plainText } from "../view/terminal.ts";
-import { type AgentFolder, readAgentFolder } from "./agent-folder.ts";
-import { createLogger, engineOptions } from "./engine-options.ts";
+import { type AgentFolder, readAgentFolder, storeFolderAgent } from "./agent-folder.ts";
+import { createLogger, engineOptions, usualShutdownSeconds } from "./engine-options.ts";
 import { readServeConfig, type ServeConfig, type ServeFlags } from "./serve-config.ts";
-import { serveUntilStopped } from "./serve-until-stopped.ts";
-import { storeFolderAgent } from "./store-agents.ts";
 
 /**
  * `stratagraph serve`: serves the API until a signal comes, then finishes the requests under way. A second signal ends
@@ -105,4 +104,37 @@ function serverOptions(
     },
     rates: { perKey: rateOf(rates.per_key), perTenant: rateOf(rates.per_tenant) },
   };
+}
+
+/**
+ * Runs a server until a signal comes, then finishes the requests under way. A second signal ends the process at once.
+ *
+ * @param begin listens, and returns a function that is called before the server closes
+ * @returns the exit code
+ */
+export async function serveUntilStopped(
+  server: PlatformServer,
+  given: {
+    readonly io: Pick<CliIo, "onStop">;
+    readonly logger: NonNullable<ServerOptions["logger"]>;
+    readonly shutdownSeconds?: number | undefined;
+  },
+  begin: () => Promise<() => void | Promise<void>>,
+): Promise<number> {
+  let release = () => {};
+  const stopped = new Promise<StopReason>((stop) => {
+    release = given.io.onStop(stop);
+  });
+  let end: () => void | Promise<void> = () => {};
+  try {
+    end = await begin();
+    const reason = await stopped;
+    given.logger.info({ reason }, "shutting down");
+    return exitCodes.done;
+  } finally {
+    await end();
+    await server.close(1000 * (given.shutdownSeconds ?? usualShutdownSeconds));
+    // Until here a second signal ends the process.
+    release();
+  }
 }
