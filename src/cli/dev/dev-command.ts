@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { createServer, type PlatformServer, type ServerBase } from "../../create-server.ts";
 import { systemIds } from "../../clock.ts";
@@ -7,6 +8,7 @@ import { ListenError } from "../../server/errors.ts";
 import type { CliIo } from "../io.ts";
 import { displayPath, existingFolder, loadTools } from "../load.ts";
 import { printLines } from "../output.ts";
+import { packageFolder } from "../../own-package.ts";
 import { createLogger, engineOptions } from "../serve/engine-options.ts";
 import { readServeConfig, type ServeFlags } from "../serve/serve-config.ts";
 import { serveUntilStopped } from "../serve/serve-command.ts";
@@ -50,6 +52,7 @@ export async function devCommand(
   const modules = new ToolModules(folder, { file: sharedFile ?? "", tools: shared });
   const agents = new DevFolder(folder, modules);
   const logger = createLogger(config, io);
+  await buildPageFromSources();
   const options = engineOptions(config, { io, logger });
   let base: ServerBase | undefined;
   const server = await createServer({
@@ -103,6 +106,14 @@ export async function devCommand(
       return stopWatching;
     },
   );
+}
+
+/** Builds the inspector in a checkout of the sources, if it is out of date. The package has it. */
+async function buildPageFromSources(): Promise<void> {
+  const builder = new URL("web/build.ts", packageFolder());
+  if (!import.meta.url.endsWith(".ts") || !existsSync(builder)) return;
+  const { buildInspector } = (await import(builder.href)) as { buildInspector(): Promise<void> };
+  await buildInspector();
 }
 
 /** Listens on the port that is wanted. Without one, on the usual port or the next free one. */

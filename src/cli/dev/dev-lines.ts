@@ -1,5 +1,5 @@
 import { describeProblem } from "../../definition/check/problems.ts";
-import { packageVersion } from "../../package-version.ts";
+import { packageVersion } from "../../own-package.ts";
 import type { CliIo } from "../io.ts";
 import { plainText, textWidth } from "../view/terminal.ts";
 import { outputLayout } from "../view/values.ts";
