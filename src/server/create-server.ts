@@ -11,6 +11,7 @@ import {
   type NodeServer,
 } from "./http/node-server.ts";
 import { createHttpApp } from "./http-app.ts";
+import { IdempotentRequests } from "./idempotency.ts";
 import { Metrics } from "./metrics.ts";
 import type { PipelineOptions } from "./pipeline.ts";
 import type { IdempotencyStore, ServerLogger, TenantLimitStores } from "./ports.ts";
@@ -112,7 +113,8 @@ export function createServerWith(parts: ServerParts, options: HttpOptions = {}):
     rates: new RateLimiter(options.rates ?? {}, clock),
     logger,
     tenantLimits: parts.tenantLimits === null ? null : new TenantLimits(parts.tenantLimits, clock),
-    idempotency: parts.idempotency,
+    idempotency:
+      parts.idempotency && new IdempotentRequests({ store: parts.idempotency, logger, clock }),
     metrics,
     clock,
     body: {
@@ -154,6 +156,7 @@ export function createServerWith(parts: ServerParts, options: HttpOptions = {}):
       ...[...listening].map((server) => server.close(graceMs)),
     ]);
     closedSignal.abort(new ServerClosedError());
+    await pipeline.idempotency?.close();
     try {
       await pipeline.tenantLimits?.flush();
     } catch (thrown) {
