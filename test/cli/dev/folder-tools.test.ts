@@ -1,8 +1,10 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import { describe, expect, it } from "vitest";
 import { hiddenToolProblems, ToolModules } from "../../../src/cli/dev/folder-tools.ts";
+import { readAgentFolder } from "../../../src/cli/serve/agent-folder.ts";
 import { describeProblem } from "../../../src/definition/check/problems.ts";
 import { defineTool } from "../../../src/index.ts";
 import { packageEntry, useFolders } from "../folder.ts";
@@ -88,6 +90,15 @@ describe("the tools of a folder", () => {
     const broken = await modules.read(["."]);
     expect(broken.tools).toEqual(tools);
     expect(broken.problems.map(({ file }) => file)).toEqual(["tools.mts"]);
+  });
+
+  it("of the examples have no problem, nor have their agents", async () => {
+    const examples = fileURLToPath(new URL("../../../examples", import.meta.url));
+    const { agents, problems, folders } = await readAgentFolder(examples);
+    const read = await new ToolModules(examples, noTools).read(folders);
+    expect([...problems, ...read.problems]).toEqual([]);
+    expect(agents.map(({ name }) => name)).toContain("letter-desk");
+    expect(read.tools.map(({ definition }) => definition.name)).toContain("send_letter");
   });
 
   it("leave out a module that cannot be loaded, and say where it is wrong", async () => {
