@@ -46,7 +46,7 @@ export interface EngineOptions extends WorkerScope {
   readonly runtimeOf?: (options: RuntimeOptions) => Promise<Runtime>;
   /** Runtimes that stay open while they are not in use. Default 100. */
   readonly maxRuntimes?: number;
-  /** Models, secrets and limits of the runtimes. */
+  /** Models, files and limits of the runtimes. */
   readonly runtime?: Pick<
     RuntimeOptions,
     | "defaultModel"
@@ -55,6 +55,7 @@ export interface EngineOptions extends WorkerScope {
     | "httpAllow"
     | "embeddings"
     | "memoryEmbeddings"
+    | "root"
     | "sandbox"
   >;
   readonly env?: Readonly<Record<string, string | undefined>>;

@@ -57,6 +57,7 @@ export async function devCommand(
   let base: ServerBase | undefined;
   const server = await createServer({
     ...options,
+    runtime: { ...options.runtime, root: folder },
     developmentTenant: config.tenant,
     // Read whenever a runtime is opened.
     get tools() {

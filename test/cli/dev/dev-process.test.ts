@@ -99,6 +99,15 @@ describe("the process of stratagraph dev", () => {
     expect(block).toMatch(/Left out {3}lead\/agent.ts {2}an agent in code/);
     expect(block).toContain("offline:rules");
     expect(block).toContain("Data       .stratagraph/");
+    const { tools } = (await readJson(`${url}/v1/tools?filter=name:list_files`)) as {
+      tools: readonly { id: string }[];
+    };
+    const listed = await fetch(`${url}/v1/tools/${tools[0]?.id ?? ""}/execute`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ permissions: ["file:read"] }),
+    });
+    expect(await listed.text()).toContain("helper.yaml");
 
     await writeFile(file, "name: helper\ndescription: New.\n");
     await dev.printed(/Reloaded helper 1\.0\.1 {2}helper\.yaml\n/);
