@@ -49,7 +49,8 @@ const sums = (name: string) => ({
  * loop around. It takes about 10 ms a step.
  */
 export async function seedLongThread(of: Seeded, { steps = 1_000 } = {}): Promise<Started> {
-  const rounds = Math.ceil(steps / 4);
+  // Requests that shorten the context count as well.
+  const rounds = Math.ceil(steps / 3.4);
   const agent = await of.addAgent({
     name: "long",
     tools: ["calculator"],
