@@ -15,7 +15,7 @@ export interface Change {
 export const connection = signal<"opening" | "open" | "lost">("opening");
 
 const listeners = new Set<(change: Change) => void>();
-/** A change of nothing in particular, after which everything may be different: the stream was open again. */
+/** A change of nothing in particular, after which everything may be different. */
 const anything: Change = { run_id: "*", thread_id: "*", agent_id: "*", status: "*" };
 let stop: AbortController | null = null;
 
@@ -40,11 +40,11 @@ async function follow(): Promise<void> {
     try {
       await readEvents(`${apiUrl}/v1/changes`, {
         signal: own.signal,
-        onEvent: ({ data }) => {
-          if (connection.value === "lost") tell(anything);
+        onEvent: ({ event, data }) => {
           connection.value = "open";
           failures = 0;
-          tell(data as Change);
+          // Nothing is replayed: what happened before `ready`, and what `reset` stands for, may be anything.
+          tell(event === "change" ? (data as Change) : anything);
         },
       });
     } catch (thrown) {

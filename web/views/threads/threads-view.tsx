@@ -5,6 +5,7 @@ import type { components, operations } from "../../api/schema.d.ts";
 import { usePages } from "../../api/pages.ts";
 import { useQuery } from "../../api/query.ts";
 import { Badge } from "../../components/badge.tsx";
+import { formatCost, formatCount } from "../../components/format.ts";
 import { Page } from "../../components/page.tsx";
 import { Empty, Failure, Loading } from "../../components/states.tsx";
 import { Ago } from "../../components/time.tsx";
@@ -28,7 +29,7 @@ const statuses: readonly Status[] = [
   "CANCELLED",
 ];
 
-/** All threads of the tenant, newest first, as they change. */
+/** All threads of the tenant, the newest activity first, as they change. */
 export function ThreadsView() {
   const { query, route } = useLocation();
   const { status = "", agent = "" } = query;
@@ -41,6 +42,7 @@ export function ThreadsView() {
           params: {
             query: {
               limit: 200,
+              order: "activity",
               ...(cursor !== null && { cursor }),
               ...(status !== "" && { status: status as Status }),
               ...(agent !== "" && { agent_id: agent }),
@@ -116,7 +118,7 @@ export function ThreadsView() {
           items={threads.items}
           keyOf={({ thread_id: id }) => id}
           hrefOf={({ thread_id: id }) => links.thread(id)}
-          columns="minmax(14rem, 2fr) minmax(7rem, 1fr) 9rem 4rem 8rem"
+          columns="minmax(12rem, 2fr) minmax(7rem, 1fr) 9rem 4rem 6rem 5rem 7rem"
           narrowColumns="minmax(0, 1fr) auto"
           onEnd={threads.more}
           head={
@@ -124,20 +126,31 @@ export function ThreadsView() {
               <span>Thread</span>
               <span class="wide-only">Agent</span>
               <span>Status</span>
-              <span class="wide-only">Turns</span>
-              <span class="wide-only">Began</span>
+              <span class="wide-only number">Turns</span>
+              <span class="wide-only number">Tokens</span>
+              <span class="wide-only number">Cost</span>
+              <span class="wide-only">Active</span>
             </>
           }
           row={(thread) => (
             <>
-              <span class="mono truncate">{thread.thread_id}</span>
+              <span
+                class={`truncate${thread.title === null ? " mono" : ""}`}
+                title={thread.thread_id}
+              >
+                {thread.title ?? thread.thread_id}
+              </span>
               <span class="truncate wide-only">{thread.agent ?? "–"}</span>
               <span>
                 <Badge status={thread.status} />
               </span>
-              <span class="number wide-only">{thread.turns}</span>
+              <span class="number wide-only">{formatCount(thread.turns)}</span>
+              <span class="number wide-only">
+                {formatCount(thread.tokens_in + thread.tokens_out)}
+              </span>
+              <span class="number wide-only">{formatCost(thread.cost_usd)}</span>
               <span class="faint wide-only">
-                <Ago at={thread.created_at} />
+                <Ago at={thread.updated_at} />
               </span>
             </>
           )}
