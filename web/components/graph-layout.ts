@@ -109,7 +109,8 @@ export function layoutGraph(
   const edges = seen.edges.map((edge, index) => {
     const [from, to] = [boxes.get(edge.from)!, boxes.get(edge.to)!];
     const isBack = direction === "down" ? to.y <= from.y : to.x <= from.x;
-    return { ...edge, ...places.edges[index]!, isBack };
+    const line = from === to ? loopAt(from, edgeText(edge).length, scale) : places.edges[index]!;
+    return { ...edge, ...line, isBack };
   });
   const groups = seen.groups.map((group, index) => ({ ...group, ...places.groups[index]! }));
   return { key, places, nodes, edges, groups, direction, ...places.size };
@@ -187,6 +188,22 @@ function place(
     groups,
     size: { width: finite(width), height: finite(height) },
   };
+}
+
+/** Returns a loop at the right side of a node, for which room was left there. */
+function loopAt(
+  { x, y, width, height }: Box,
+  characters: number,
+  scale: number,
+): Places["edges"][number] {
+  const [right, middle, out] = [x + width, y + height / 2, x + width + 30 * scale];
+  const points = [
+    { x: right, y: middle - 8 * scale },
+    { x: out, y: middle - 22 * scale },
+    { x: out, y: middle + 22 * scale },
+    { x: right, y: middle + 8 * scale },
+  ];
+  return { points, labelAt: { x: out + (characters * 3.1 + 2) * scale, y: middle } };
 }
 
 /** An empty graph has a size of minus infinity. */

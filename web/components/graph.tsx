@@ -32,7 +32,7 @@ interface GraphProps extends GraphContent {
 }
 
 /** Below this scale texts cannot be read: a larger graph is shown from its beginning. */
-const leastReadable = 0.55;
+const leastReadable = 0.7;
 const allCollapsed: ReadonlySet<string> = new Set();
 
 /**

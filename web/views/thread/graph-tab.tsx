@@ -8,15 +8,14 @@ import { useShortcuts } from "../../components/shortcuts.tsx";
 import { Empty, Failure, Loading } from "../../components/states.tsx";
 import { links } from "../../links.ts";
 import { type AgentGraph, durationOf, nodeIdOf, pathGraph } from "./path-graph.ts";
+import { usePath, useSteps } from "./thread-data.ts";
 import {
   entryOfStep,
   failureOf,
   type PathEntry,
   type Step,
   type Thread,
-  usePath,
-  useSteps,
-} from "./thread-data.ts";
+} from "./thread-records.ts";
 
 /** The graph of the thread's agent with the path that was taken, node by node. */
 export function GraphTab({ thread }: { thread: Thread }) {

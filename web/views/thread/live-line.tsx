@@ -4,7 +4,7 @@ import { readEvents, type StreamEvent } from "../../api/events.ts";
 import { Badge } from "../../components/badge.tsx";
 import { apiUrl, links } from "../../links.ts";
 import { firstLine } from "./step-rows.ts";
-import type { Run } from "./thread-data.ts";
+import type { Run } from "./thread-records.ts";
 
 interface Live {
   readonly what: string;

@@ -5,7 +5,7 @@ import { Badge } from "../../components/badge.tsx";
 import { formatCost, formatCount, formatDuration } from "../../components/format.ts";
 import { JsonTree } from "../../components/json-tree.tsx";
 import { Show } from "../../components/states.tsx";
-import type { Run, Step } from "./thread-data.ts";
+import type { Run, Step } from "./thread-records.ts";
 
 type ModelCall = components["schemas"]["ModelCall"];
 

@@ -1,7 +1,7 @@
 import { formatDuration } from "../../components/format.ts";
 import type { GraphEdge, GraphGroup, GraphNode } from "../../components/graph-layout.ts";
 import type { Tone } from "../../components/tone.ts";
-import type { PathEntry } from "./thread-data.ts";
+import type { PathEntry } from "./thread-records.ts";
 
 /** The graph of an agent as its JSON has it. */
 export interface AgentGraph {

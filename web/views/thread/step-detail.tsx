@@ -10,7 +10,7 @@ import { links } from "../../links.ts";
 import { ModelCalls } from "./model-calls.tsx";
 import { StepContext } from "./step-context.tsx";
 import { StepCalls } from "./step-calls.tsx";
-import { entryOfStep, failureOf, type PathEntry, type Run, type Step } from "./thread-data.ts";
+import { entryOfStep, failureOf, type PathEntry, type Run, type Step } from "./thread-records.ts";
 
 interface StepDetailProps {
   readonly threadId: string;

@@ -1,5 +1,5 @@
-import type { Step } from "./thread-data.ts";
-import { failureOf } from "./thread-data.ts";
+import type { Step } from "./thread-records.ts";
+import { failureOf } from "./thread-records.ts";
 
 /** Steps that a filter lets through. Empty texts let all through. */
 export interface StepFilter {

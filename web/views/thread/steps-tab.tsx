@@ -21,15 +21,8 @@ import {
   type StepRow,
   stepRows,
 } from "./step-rows.ts";
-import {
-  isOpenRun,
-  type PathEntry,
-  type Run,
-  type Step,
-  type Thread,
-  usePath,
-  useSteps,
-} from "./thread-data.ts";
+import { usePath, useSteps } from "./thread-data.ts";
+import { isOpenRun, type PathEntry, type Run, type Step, type Thread } from "./thread-records.ts";
 
 /** The steps of a thread as a list, with the detail of the one that is selected. */
 export function StepsTab({ thread, runs }: { thread: Thread; runs: readonly Run[] }) {

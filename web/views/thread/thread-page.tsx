@@ -2,7 +2,7 @@ import { useLocation } from "preact-iso";
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { api, bodyOf } from "../../api/client.ts";
-import { asApiError, type Loaded, useQuery } from "../../api/query.ts";
+import { asApiError, type Loaded } from "../../api/query.ts";
 import { Badge } from "../../components/badge.tsx";
 import { CopyButton } from "../../components/copy-button.tsx";
 import { Dialog } from "../../components/dialog.tsx";
@@ -12,7 +12,8 @@ import { Show } from "../../components/states.tsx";
 import { Ago } from "../../components/time.tsx";
 import { say } from "../../components/toast.tsx";
 import { links } from "../../links.ts";
-import { isOpenRun, type Run, type Thread, useRun, useRuns, useThread } from "./thread-data.ts";
+import { useRun, useRuns, useThread } from "./thread-data.ts";
+import { isOpenRun, type Run, type Thread } from "./thread-records.ts";
 import "../../styles/thread.css";
 
 type TabName = "Steps" | "Timeline" | "Graph" | "Plan" | "Checkpoints";
@@ -40,7 +41,7 @@ export function ThreadPage({ threadId, tab, children }: ThreadPageProps) {
   const { data } = thread;
   return (
     <Page
-      title={titleOf(threadId, data)}
+      title={data?.title ?? threadId}
       fills
       trail={<a href={links.threads()}>Threads</a>}
       facts={data !== null && <Badge status={data.status} />}
@@ -62,15 +63,11 @@ export function ThreadPage({ threadId, tab, children }: ThreadPageProps) {
   );
 }
 
-function titleOf(threadId: string, thread: Thread | null): string {
-  const title = thread?.metadata["title"];
-  return typeof title === "string" && title.trim() !== "" ? title : threadId;
-}
-
 /** One line of what the thread is and has used. */
 function Facts({ thread, runs }: { thread: Thread; runs: Loaded<readonly Run[]> }) {
-  const usage = useUsage(thread, runs.data?.at(0));
-  const end = thread.completed_at ?? null;
+  // Without a known price, calls count as nothing.
+  const isUnpriced = thread.cost_usd === 0 && thread.tokens_in > 0;
+  const end = thread.completed_at;
   const took =
     thread.started_at === null
       ? null
@@ -89,16 +86,10 @@ function Facts({ thread, runs }: { thread: Thread; runs: Loaded<readonly Run[]> 
       </div>
       <Fact name="Turns">{formatCount(thread.turns)}</Fact>
       <Fact name="Tokens">
-        {usage === null ? (
-          "–"
-        ) : (
-          <>
-            {formatCount(usage.tokens_in)} in <span class="faint">·</span>{" "}
-            {formatCount(usage.tokens_out)} out
-          </>
-        )}
+        {formatCount(thread.tokens_in)} in <span class="faint">·</span>{" "}
+        {formatCount(thread.tokens_out)} out
       </Fact>
-      <Fact name="Cost">{formatCost(usage?.cost_usd)}</Fact>
+      <Fact name="Cost">{formatCost(isUnpriced ? null : thread.cost_usd)}</Fact>
       <Fact name="Duration">{formatDuration(took)}</Fact>
       <Fact name="Began">
         <Ago at={thread.created_at} />
@@ -126,35 +117,6 @@ function Fact({ name, children }: { name: string; children: ComponentChildren })
       <dd class="number">{children}</dd>
     </div>
   );
-}
-
-interface Usage {
-  readonly tokens_in: number;
-  readonly tokens_out: number;
-  readonly cost_usd: number | null;
-}
-
-/** What the thread has used, nested agents included, as its last checkpoint has it. */
-function useUsage(thread: Thread, run: Run | undefined): Usage | null {
-  const { agent_id: agentId, last_checkpoint: checkpoint } = thread;
-  const isKnown = agentId !== null && checkpoint !== null && run !== undefined;
-  const { data } = useQuery(isKnown ? `usage ${checkpoint.id}` : null, async (signal) => {
-    const { state } = await bodyOf(
-      api.GET("/v1/agents/{agent_id}/runs/{run_id}/checkpoints/{checkpoint_id}", {
-        params: {
-          path: {
-            agent_id: agentId ?? "",
-            run_id: run?.run_id ?? "",
-            checkpoint_id: checkpoint?.id ?? "",
-          },
-          query: { channel: "usage" },
-        },
-        signal,
-      }),
-    );
-    return (state["usage"] ?? null) as Usage | null;
-  });
-  return data;
 }
 
 /** All runs of the thread, behind their number. */

@@ -1,6 +1,6 @@
 import type { Tone } from "../../components/tone.ts";
 import { groupBy } from "./step-rows.ts";
-import type { PathEntry, Step } from "./thread-data.ts";
+import type { PathEntry, Step } from "./thread-records.ts";
 
 /** Something that took time. */
 export interface Bar {
@@ -77,9 +77,16 @@ export function timelineOf(
     lanes.set(lane, [...(lanes.get(lane) ?? []), bar]);
   }
   return {
-    lanes: [...lanes].flatMap(([name, bars]) => packed(name, bars)),
+    // What runs within a node comes below it.
+    lanes: [...lanes]
+      .toSorted(([, a], [, b]) => firstOf(a) - firstOf(b))
+      .flatMap(([name, bars]) => packed(name, bars)),
     sections: sectionsOf(path, now),
   };
+}
+
+function firstOf(bars: readonly Bar[]): number {
+  return bars.reduce((first, { from }) => Math.min(first, from), Number.POSITIVE_INFINITY);
 }
 
 /** What steps did in an entry of the path. */

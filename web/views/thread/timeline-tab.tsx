@@ -4,7 +4,8 @@ import { formatDuration } from "../../components/format.ts";
 import { useShortcuts } from "../../components/shortcuts.tsx";
 import { Empty, Failure, Loading } from "../../components/states.tsx";
 import { links } from "../../links.ts";
-import { isOpenRun, type Run, usePath, useSteps } from "./thread-data.ts";
+import { usePath, useSteps } from "./thread-data.ts";
+import { isOpenRun, type Run } from "./thread-records.ts";
 import {
   type Bar,
   barsInSight,
@@ -162,9 +163,11 @@ function Timeline({ threadId, content }: { threadId: string; content: TimelineCo
     <div class="timeline">
       <div class="toolbar">
         <Sums scale={scale} />
-        <button type="button" class="button small" aria-pressed={isShortened} onClick={toggleIdle}>
-          {isShortened ? "Show idle time whole" : "Shorten idle time"}
-        </button>
+        {scale.idleMs > 0 && (
+          <button type="button" class="button small" title="(i)" onClick={toggleIdle}>
+            {isShortened ? "Show idle time whole" : "Shorten idle time"}
+          </button>
+        )}
         <span class="row">
           <button
             type="button"
