@@ -81,10 +81,7 @@ export async function seedLongThread(of: Seeded, { steps = 1_000 } = {}): Promis
 }
 
 /** Makes a thread of a planner: its subtasks form layers of ten, and every one of them stands on two before it. */
-export async function seedPlan(
-  of: Seeded,
-  { subtasks = 200, fails = false } = {},
-): Promise<Started> {
+export async function seedPlan(of: Seeded, { subtasks = 200 } = {}): Promise<Started> {
   await of.addAgent({
     name: "counter",
     description: "Counts.",

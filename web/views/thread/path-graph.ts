@@ -128,13 +128,9 @@ function keyOf(from: string, to: string): string {
   return JSON.stringify([from, to]);
 }
 
-/** Returns how often each edge was taken. Parallel branches that join count each of their edges. */
+/** Returns how often each edge was taken; of branches that join, the edges of all. */
 function takenEdges(graph: AgentGraph, path: readonly PathEntry[]): ReadonlyMap<string, number> {
   const taken = new Map<string, number>();
-  const take = (from: string, to: string) => {
-    const key = keyOf(from, to);
-    taken.set(key, (taken.get(key) ?? 0) + 1);
-  };
   const sources = new Map<string, string[]>();
   for (const { source, target } of graph.edges)
     sources.set(target, [...(sources.get(target) ?? []), source]);
@@ -147,6 +143,13 @@ function takenEdges(graph: AgentGraph, path: readonly PathEntry[]): ReadonlyMap<
   for (const [namespace, entries] of byNamespace) {
     /** The last superstep of each node, and the nodes of the superstep before. */
     const last = new Map<string, number>();
+    /** Nodes whose execution was followed by another one already. */
+    const followed = new Set<string>();
+    const take = (from: string, to: string) => {
+      const key = keyOf(from, to);
+      taken.set(key, (taken.get(key) ?? 0) + 1);
+      followed.add(from);
+    };
     let [before, now, superstep]: [string[], string[], number] = [[], [], -2];
     let turn = -1;
     for (const entry of entries) {
@@ -159,22 +162,18 @@ function takenEdges(graph: AgentGraph, path: readonly PathEntry[]): ReadonlyMap<
       const isBeginning = entry.turn !== turn;
       turn = entry.turn;
       const known = namespace === "" ? (sources.get(id) ?? []) : [];
-      const direct = known.filter((source) => before.includes(source));
+      // A branch that joins waits for others: it ended earlier.
+      const isFromBranch = (source: string) =>
+        !followed.has(source) && (last.get(source) ?? -1) > (last.get(id) ?? -1);
+      const direct = known.filter((source) => before.includes(source) || isFromBranch(source));
       // A nested agent begins below the node that runs it.
       const head = groupPath(entry).join("/");
       if (direct.length > 0) for (const source of direct) take(source, id);
       else if (namespace !== "" && last.size === 0) take(head, id);
       else if (known.includes("__start__") && (isBeginning || last.size === 0))
         take("__start__", id);
-      else {
-        // A branch that joins later than others.
-        const earlier = known
-          .filter((source) => (last.get(source) ?? -1) > (last.get(id) ?? -1))
-          .toSorted((a, b) => last.get(b)! - last.get(a)!);
-        const [found] = earlier;
-        if (found !== undefined) take(found, id);
-        else if (!isBeginning) for (const source of before) take(source, id);
-      }
+      else if (!isBeginning) for (const source of before) take(source, id);
+      followed.delete(id);
       now.push(id);
       last.set(id, entry.superstep);
       const isOver = entry.node === "finalize" && entry.outcome === "success";
