@@ -12,7 +12,7 @@ export const hostileTexts: readonly string[] = [
   "<details open ontoggle=globalThis.hacked=6>x</details>",
   "<marquee onstart=globalThis.hacked=7>x</marquee>",
   "<math><mtext></form><form><mglyph><style></math><img src=x onerror=globalThis.hacked=8>",
-  "<a href=\"javascript:globalThis.hacked=9\">press</a>",
+  '<a href="javascript:globalThis.hacked=9">press</a>',
   "[press](javascript:globalThis.hacked=10)",
   "[press](JaVaScRiPt:globalThis.hacked=11)",
   "[press](java\tscript:globalThis.hacked=12)",

@@ -48,7 +48,8 @@ function Members({ value, open }: { value: object; open: number }) {
   const isList = Array.isArray(value);
   const keys = Object.keys(value);
   if (keys.length === 0) return <span class="faint">{isList ? "[]" : "{}"}</span>;
-  const size = `${keys.length.toLocaleString("en")} ${isList ? "items" : "keys"}`;
+  const unit = `${isList ? "item" : "key"}${keys.length === 1 ? "" : "s"}`;
+  const size = `${keys.length.toLocaleString("en")} ${unit}`;
   return (
     <>
       <button

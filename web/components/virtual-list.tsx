@@ -12,8 +12,8 @@ export interface VirtualListProps<Item> {
   readonly label: string;
   readonly items: readonly Item[];
   readonly keyOf: (item: Item) => string;
-  /** Where a row leads. Rows are links, so that they can be opened elsewhere. */
-  readonly hrefOf: (item: Item) => string;
+  /** Where a row leads. Rows are links, so that they can be opened elsewhere. Null for a heading between rows. */
+  readonly hrefOf: (item: Item) => string | null;
   readonly isSelected?: (item: Item) => boolean;
   /** The cells of a row. */
   readonly row: (item: Item) => ComponentChildren;
@@ -74,6 +74,19 @@ export function VirtualList<Item>(props: VirtualListProps<Item>) {
     wasAtEnd.current = last >= items.length - 2;
   });
 
+  /** Returns the place of a row that is no heading: from `index` on in a direction, else in the other one. */
+  const nearestRow = (index: number, by: 1 | -1): number => {
+    const isRow = (at: number) => items[at] !== undefined && hrefOf(items[at]) !== null;
+    for (let at = index; at >= 0 && at < items.length; at += by) if (isRow(at)) return at;
+    for (let at = index; at >= 0 && at < items.length; at -= by) if (isRow(at)) return at;
+    return index;
+  };
+  const selectedAt =
+    props.isSelected === undefined ? -1 : items.findIndex((item) => props.isSelected!(item));
+  useEffect(() => {
+    if (selectedAt >= 0) virtual.scrollToIndex(selectedAt);
+  }, [selectedAt >= 0 && keyOf(items[selectedAt]!)]);
+
   const move = (event: KeyboardEvent) => {
     const focused = document.activeElement?.closest<HTMLElement>("[data-index]");
     const at = focused === null || focused === undefined ? -1 : Number(focused.dataset["index"]);
@@ -89,7 +102,8 @@ export function VirtualList<Item>(props: VirtualListProps<Item>) {
     const to = steps[event.key];
     if (to === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
-    const index = Math.min(items.length - 1, Math.max(0, to));
+    const isBack = to < at || event.key === "End";
+    const index = nearestRow(Math.min(items.length - 1, Math.max(0, to)), isBack ? -1 : 1);
     virtual.scrollToIndex(index);
     requestAnimationFrame(() =>
       scroller.current?.querySelector<HTMLElement>(`[data-index="${index}"]`)?.focus(),
@@ -115,6 +129,8 @@ export function VirtualList<Item>(props: VirtualListProps<Item>) {
         {rows.map(({ index, start }) => {
           const item = items[index];
           if (item === undefined) return null;
+          const href = hrefOf(item);
+          const style = { height: `${height}px`, top: `${start - options.scrollMargin}px` };
           return (
             <div
               role="listitem"
@@ -122,18 +138,21 @@ export function VirtualList<Item>(props: VirtualListProps<Item>) {
               aria-posinset={index + 1}
               key={keyOf(item)}
             >
-              <a
-                class="item"
-                href={hrefOf(item)}
-                data-index={index}
-                aria-current={props.isSelected?.(item) === true ? "true" : undefined}
-                style={{
-                  height: `${height}px`,
-                  top: `${start - options.scrollMargin}px`,
-                }}
-              >
-                {row(item)}
-              </a>
+              {href === null ? (
+                <div class="item heading" style={style}>
+                  {row(item)}
+                </div>
+              ) : (
+                <a
+                  class="item"
+                  href={href}
+                  data-index={index}
+                  aria-current={props.isSelected?.(item) === true ? "true" : undefined}
+                  style={style}
+                >
+                  {row(item)}
+                </a>
+              )}
             </div>
           );
         })}

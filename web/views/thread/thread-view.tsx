@@ -1,10 +1,31 @@
-import { Page } from "../../components/page.tsx";
-import { Empty } from "../../components/states.tsx";
+import { useRoute } from "preact-iso";
+import { GraphTab } from "./graph-tab.tsx";
+import { StepsTab } from "./steps-tab.tsx";
+import { ThreadPage } from "./thread-page.tsx";
+import { TimelineTab } from "./timeline-tab.tsx";
 
+/** A thread: its steps, their times, and the path through the graph of its agent. */
 export function ThreadView() {
-  return (
-    <Page title="Thread">
-      <Empty title="Nothing here yet" />
-    </Page>
-  );
+  const { params } = useRoute();
+  const { thread: threadId = "", tab } = params;
+  switch (tab) {
+    case "timeline":
+      return (
+        <ThreadPage threadId={threadId} tab="Timeline">
+          {(_thread, runs) => <TimelineTab threadId={threadId} runs={runs} />}
+        </ThreadPage>
+      );
+    case "graph":
+      return (
+        <ThreadPage threadId={threadId} tab="Graph">
+          {(thread) => <GraphTab thread={thread} />}
+        </ThreadPage>
+      );
+    default:
+      return (
+        <ThreadPage threadId={threadId} tab="Steps">
+          {(thread, runs) => <StepsTab thread={thread} runs={runs} />}
+        </ThreadPage>
+      );
+  }
 }
