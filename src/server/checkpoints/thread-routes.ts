@@ -15,19 +15,7 @@ import {
 import type { ApiBase, TenantRuntime } from "../ports.ts";
 import { HttpProblem } from "../problems.ts";
 import { defineRoute, type Route } from "../route.ts";
-import {
-  checkpointOf,
-  checkpointSchema,
-  diffQuery,
-  diffSchema,
-  emptyIfNone,
-  listQuery,
-  pageOfCheckpoints,
-  readDiff,
-  readState,
-  stateQuery,
-  stateSchema,
-} from "./checkpoint-reads.ts";
+import { checkpointOf, checkpointSchema, emptyIfNone } from "./checkpoint-reads.ts";
 
 const thread = {
   thread_id: z.string(),
@@ -50,21 +38,10 @@ const threadSchema = z
 const threadParams = z.strictObject({
   thread_id: textUpTo(255).describe("Id of the thread."),
 });
-const checkpointParams = threadParams.extend({
-  checkpoint_id: z.string().min(1).max(100).describe("Id of a checkpoint of the thread."),
-});
 
 /** Creates the routes of threads. */
 export function threadRoutes(base: ApiBase): readonly Route[] {
   const { platform, runtimes } = base;
-
-  /** @throws NotFoundError for a thread of another tenant */
-  const findThread = async (tenantId: string, threadId: string): Promise<Instance> => {
-    const instance = await platform.instances.onThread(tenantId, threadId);
-    if (instance === null) throw new NotFoundError("thread", threadId);
-    return instance;
-  };
-
   return [
     defineRoute({
       method: "get",
@@ -104,7 +81,8 @@ export function threadRoutes(base: ApiBase): readonly Route[] {
       async handle({ params, principal }) {
         const { tenantId } = principal;
         const { thread_id: threadId } = params;
-        const instance = await findThread(tenantId, threadId);
+        const instance = await platform.instances.onThread(tenantId, threadId);
+        if (instance === null) throw new NotFoundError("thread", threadId);
         const last = await runtimes.use(tenantId, ({ runtime }) =>
           lastCheckpoint(runtime, threadId),
         );
@@ -133,72 +111,6 @@ export function threadRoutes(base: ApiBase): readonly Route[] {
           memory: query.memory === "all",
         });
         return { status: 204 };
-      },
-    }),
-    defineRoute({
-      method: "get",
-      path: "/v1/threads/{thread_id}/checkpoints",
-      operationId: "listThreadCheckpoints",
-      summary: "Lists the checkpoints of a thread, newest first.",
-      tag: "checkpoints",
-      scopes: ["checkpoints:read"],
-      params: threadParams,
-      query: listQuery,
-      answers: {
-        200: {
-          description: "A page of checkpoints.",
-          schema: pageSchema("checkpoints", checkpointSchema),
-        },
-      },
-      problems: ["invalid_cursor"],
-      async handle({ params, query, principal: { tenantId }, request }) {
-        const { threadId } = await findThread(tenantId, params.thread_id);
-        const page = await runtimes.use(tenantId, ({ runtime }) =>
-          pageOfCheckpoints(runtime, threadId, query),
-        );
-        return pageAnswer(request, page, { name: "checkpoints", item: checkpointOf });
-      },
-    }),
-    defineRoute({
-      method: "get",
-      path: "/v1/threads/{thread_id}/checkpoints/{checkpoint_id}",
-      operationId: "getThreadCheckpoint",
-      summary: "Reads the state of a thread at a checkpoint.",
-      description:
-        "Values that rails redacted are placeholders, unless the key has the scope `checkpoints:unredacted`.",
-      tag: "checkpoints",
-      scopes: ["checkpoints:read"],
-      params: checkpointParams,
-      query: stateQuery,
-      answers: { 200: { description: "The checkpoint.", schema: stateSchema } },
-      problems: ["conflict", "invalid_input"],
-      async handle({ params, query, principal }) {
-        const { threadId } = await findThread(principal.tenantId, params.thread_id);
-        const of = { threadId, checkpointId: params.checkpoint_id, principal };
-        const body = await runtimes.use(principal.tenantId, ({ runtime }) =>
-          readState(runtime, of, query),
-        );
-        return { status: 200, body };
-      },
-    }),
-    defineRoute({
-      method: "get",
-      path: "/v1/threads/{thread_id}/checkpoints/{checkpoint_id}/diff",
-      operationId: "diffThreadCheckpoints",
-      summary: "Compares a checkpoint of a thread with its parent, or with another one.",
-      tag: "checkpoints",
-      scopes: ["checkpoints:read"],
-      params: checkpointParams,
-      query: diffQuery,
-      answers: { 200: { description: "The changes by channel.", schema: diffSchema } },
-      problems: ["conflict", "invalid_input"],
-      async handle({ params, query, principal }) {
-        const { threadId } = await findThread(principal.tenantId, params.thread_id);
-        const of = { threadId, checkpointId: params.checkpoint_id, principal };
-        const body = await runtimes.use(principal.tenantId, ({ runtime }) =>
-          readDiff(runtime, of, query),
-        );
-        return { status: 200, body };
       },
     }),
   ];
