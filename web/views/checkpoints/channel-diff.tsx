@@ -113,12 +113,12 @@ function ChangeRow({
       </span>
       {path !== "" && <code class="path">{path}</code>}
       {parts === null ? (
-        <span class="values">
+        <span class={path === "" ? "values whole" : "values"}>
           {before !== null && <del>{withPlaceholders(before)}</del>}
           {after !== null && <ins>{withPlaceholders(after)}</ins>}
         </span>
       ) : (
-        <pre class="text-diff" tabIndex={0}>
+        <pre class={path === "" ? "text-diff whole" : "text-diff"} tabIndex={0}>
           {parts.map((part, index) =>
             part.kind === "added" ? (
               <ins key={index}>{part.text}</ins>

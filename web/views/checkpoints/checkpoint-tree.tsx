@@ -1,6 +1,5 @@
 import { useMemo } from "preact/hooks";
 import { formatBytes } from "../../components/format.ts";
-import { Badge } from "../../components/badge.tsx";
 import { Ago } from "../../components/time.tsx";
 import { VirtualList } from "../../components/virtual-list.tsx";
 import type { Checkpoint } from "./checkpoints-view.tsx";
@@ -127,7 +126,7 @@ export function MarkTags({ id, marks }: { id: string; marks: Marks }) {
         (name) =>
           marks[name] === id && (
             <span key={name}>
-              <Badge status={name.toUpperCase()} tone="live" />{" "}
+              <span class="badge live">{name.toUpperCase()}</span>{" "}
             </span>
           ),
       )}
