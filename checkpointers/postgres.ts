@@ -1,8 +1,6 @@
 import type {
-  CheckpointSummary,
   DurableSaver,
   Page,
-  PageOptions,
   PruneOptions,
   PruneResult,
   ThreadListOptions,
@@ -275,9 +273,7 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
   }
 
   /** Checkpoints without their values, newest first. @throws {InvalidPageError} */
-  async listSummaries(
-    of: { readonly threadId: string; readonly namespace?: string } & PageOptions,
-  ): Promise<Page<CheckpointSummary>> {
+  async listSummaries(of: Parameters<DurableSaver["listSummaries"]>[0]) {
     checkName("thread_id", of.threadId);
     checkName("checkpoint_ns", of.namespace ?? "");
     checkCursor(of.cursor);
@@ -302,9 +298,9 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
    * @throws {NoCheckpointError} {@link ThreadExistsError} {@link CorruptCheckpointError}
    */
   async forkThread(of: ForkedThread): Promise<void> {
-    const { threadId, newThreadId, checkpointId } = of;
+    const { threadId, newThreadId } = of;
     for (const id of [threadId, newThreadId]) checkName("thread_id", id);
-    checkName("checkpoint_id", checkpointId);
+    checkName("checkpoint_id", of.checkpointId);
     for (const { namespace, id } of await forkThread(this.#tables, of)) {
       const configurable = { thread_id: threadId, checkpoint_ns: namespace, checkpoint_id: id };
       await putForked(this, (await this.getTuple({ configurable }))!, newThreadId);
