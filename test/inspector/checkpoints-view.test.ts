@@ -70,9 +70,7 @@ describe.skipIf(browserHere === null)(`Checkpoints of a thread${needsBrowser}`, 
     await tree.getByRole("link").nth(2).focus();
     await page.keyboard.press("b");
     await page.keyboard.press("End");
-    await expect
-      .poll(() => page.evaluate(() => document.activeElement?.textContent))
-      .toContain("input received");
+    await expect.poll(() => page.locator(":focus").textContent()).toContain("input received");
     await page.keyboard.press("a");
     await expect.poll(() => new URL(page.url()).searchParams.get("a")).toBe(all.at(-1)!.id);
     await page.keyboard.press("d");
@@ -83,11 +81,46 @@ describe.skipIf(browserHere === null)(`Checkpoints of a thread${needsBrowser}`, 
     });
     await page.getByRole("region", { name: "Channel input" }).locator("ins").first().waitFor();
     await page.keyboard.press("n");
-    await expect
-      .poll(() => page.evaluate(() => document.activeElement?.hasAttribute("data-change")))
-      .toBe(true);
+    await expect.poll(() => page.locator("[data-change]:focus").count()).toBe(1);
     expect(await tab.axe()).toEqual([]);
     tab.expectClean();
+  });
+
+  it("have states that are too large loaded channel by channel, and are forked without a run", async () => {
+    inspected.models.answer({ text: "One." });
+    const agent = await inspected.addAgent({ name: "large", system_prompt: "Help." });
+    const { thread } = await runOf(inspected, agent, { message: "Hi" });
+    const [last] = await listed(inspected, thread);
+    await using tab = await inspected.open("threads");
+    const { page } = tab;
+    const whole = `**/v1/threads/${thread}/checkpoints/${last!.id}`;
+    await page.route(whole, async (route) => {
+      const json = {
+        type: "/problems/invalid_input",
+        detail: "The state has more than 16,777,216 bytes of JSON.",
+        code: "state_too_large",
+        channel_bytes: { input: 20_000_000, status: 11, execution: 2 },
+      };
+      await route.fulfill({ status: 422, contentType: "application/problem+json", json });
+    });
+    await page.goto(`${inspected.url}/inspector/threads/${thread}/checkpoints/${last!.id}?q=hi`);
+    const detail = page.getByRole("region", { name: "Selected checkpoint" });
+    await detail.getByText("too large to be searched whole").waitFor();
+    await detail.getByRole("button", { name: /^input 20.0 MB/ }).click();
+    await detail.locator(".channel-value").getByText("Hi").waitFor();
+    await page.unroute(whole);
+
+    await page.keyboard.press("e");
+    const editor = page.getByRole("region", { name: "Edit and run on" });
+    await editor.getByText("there is nothing to run").waitFor();
+    await editor.getByRole("radio", { name: /Only fork/ }).check();
+    await editor.getByRole("button", { name: "Fork" }).click();
+    await page.waitForURL((url) => !url.pathname.includes(thread));
+    await page.getByRole("link", { name: /a checkpoint of thread/ }).waitFor();
+    const tree = page.getByRole("list", { name: "Checkpoints" });
+    await tree.getByText("from another thread").first().waitFor();
+    expect(await tab.axe()).toEqual([]);
+    tab.expectClean({ refused: [422] });
   });
 
   it("let a value that failed a run be edited, and the run goes on in a new thread", async () => {
@@ -133,7 +166,7 @@ describe.skipIf(browserHere === null)(`Checkpoints of a thread${needsBrowser}`, 
     await page.getByRole("link", { name: /a checkpoint of thread/ }).click();
     await page.getByRole("region", { name: "Selected checkpoint" }).getByText(before.id).waitFor();
     expect(page.url()).toContain(`threads/${thread}/checkpoints/${before.id}`);
-    tab.expectClean();
+    tab.expectClean({ refused: [422] });
   });
 });
 

@@ -133,9 +133,9 @@ function Why({ entry: { score, why } }: { entry: Found }) {
   const hasMeaning = why.meaning !== null;
   return (
     <div class="why">
-      <h3>
+      <h2>
         Score <span class="number">{score.toFixed(2)}</span>
-      </h3>
+      </h2>
       <dl>
         {parts.map(({ name, says, weight }) => {
           const value = why[name];

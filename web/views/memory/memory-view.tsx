@@ -128,7 +128,7 @@ export function MemoryView() {
         )}
       </div>
       {q !== "" && searched.data !== null && (
-        <p class="faint hint" role="status">
+        <p class="faint search-note" role="status">
           {searched.data.entries.length === 1
             ? "1 memory fits"
             : `${searched.data.entries.length} memories fit`}
@@ -152,14 +152,14 @@ export function MemoryView() {
             keyOf={({ id }) => id}
             hrefOf={({ id }) => links.memory({ ...query, agent, entry: id })}
             isSelected={({ id }) => id === entry}
-            columns={`${q === "" ? "" : "6rem "}minmax(14rem, 1fr) 6rem 6rem 7rem`}
+            columns={`${q === "" ? "" : "6rem "}minmax(0, 1fr)${selected === undefined ? " 6rem 6rem" : ""} 7rem`}
             onEnd={q === "" ? listed.more : () => undefined}
             head={
               <>
                 {q !== "" && <span>Score</span>}
                 <span>Memory</span>
-                <span>Type</span>
-                <span>User</span>
+                {selected === undefined && <span>Type</span>}
+                {selected === undefined && <span>User</span>}
                 <span>Stored</span>
               </>
             }
@@ -176,8 +176,12 @@ export function MemoryView() {
                 <span class="truncate" dir="auto">
                   {(one.summary ?? one.content).slice(0, 400)}
                 </span>
-                <span class="soft">{one.memory_type.replace("_", "-")}</span>
-                <span class="soft truncate">{one.user ?? "–"}</span>
+                {selected === undefined && (
+                  <>
+                    <span class="soft">{one.memory_type.replace("_", "-")}</span>
+                    <span class="soft truncate">{one.user ?? "–"}</span>
+                  </>
+                )}
                 <span class="faint">
                   <Ago at={one.created_at} />
                 </span>

@@ -87,7 +87,7 @@ export function SchedulesView() {
               hrefOf={(one) => links.schedules({ schedule: one.id })}
               isSelected={(one) => one.id === id}
               rowHeight={48}
-              columns="minmax(12rem, 1fr) 7rem 6.5rem"
+              columns="minmax(0, 1fr) 5rem 5.5rem"
               onEnd={schedules.more}
               row={(one) => (
                 <>
