@@ -1,6 +1,7 @@
 import type { ApiBase } from "./ports.ts";
 import type { Route } from "./route.ts";
 import { checkpointRoutes } from "./checkpoints/routes.ts";
+import { stepRoutes } from "./checkpoints/step-routes.ts";
 import { threadRoutes } from "./checkpoints/thread-routes.ts";
 import { memoryRoutes } from "./memory/routes.ts";
 import { runRoutes } from "./runs/routes.ts";
@@ -30,5 +31,6 @@ export function apiRoutes(base: ApiBase): readonly Route[] {
     ...retentionRoutes(base),
     ...checkpointRoutes(base),
     ...threadRoutes(base),
+    ...stepRoutes(base),
   ];
 }

@@ -32,7 +32,7 @@ export function createThreads(services: ThreadServices): Threads {
       const archive = archiveOf(services, "stateAt", "listSummaries", "drain", "definitionOf");
       await archive.drain(checkThreadId(of.threadId));
       const tuple = await checkpointAt(services, of);
-      const ref = { threadId: of.threadId, checkpointId: tuple.checkpoint.id };
+      const ref = { ...of, checkpointId: tuple.checkpoint.id };
       const summary = await summaryOf(archive, ref);
       if (summary === null) throw services.noCheckpoint(ref.threadId, ref.checkpointId);
       return storedState(tuple, summary, { archive, checkpointer: checkpointerOf(services) });
@@ -108,12 +108,14 @@ const pageSize = 500;
 
 async function summaryOf(
   archive: Pick<DurableSaver, "listSummaries">,
-  { threadId, checkpointId }: { threadId: string; checkpointId: string },
+  of: { threadId: string; checkpointId: string; namespace?: string },
 ): Promise<CheckpointSummary | null> {
+  const { threadId, checkpointId, namespace = "" } = of;
   let cursor: string | null = null;
   do {
     const page: Awaited<ReturnType<typeof archive.listSummaries>> = await archive.listSummaries({
       threadId,
+      namespace,
       limit: cursor === null ? 1 : pageSize,
       ...(cursor !== null && { cursor }),
     });

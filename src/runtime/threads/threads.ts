@@ -154,11 +154,16 @@ export interface Threads {
     options?: { cursor?: string; limit?: number; namespace?: string },
   ): Promise<Page<CheckpointView>>;
   /**
-   * Returns the state at a checkpoint; at the last one if no id is given.
+   * Returns the state at a checkpoint; at the last one if no id is given. `namespace` is that of a nested agent; default
+   * the thread itself.
    *
    * @throws NoCheckpointError, CorruptCheckpointError, NoArchiveError
    */
-  stateAt(of: { threadId: string; checkpointId?: string }): Promise<StoredState>;
+  stateAt(of: {
+    threadId: string;
+    checkpointId?: string;
+    namespace?: string;
+  }): Promise<StoredState>;
   /** Returns the differences of `b` from `a` by channel; equal states have none. @throws as `stateAt` */
   diff(a: CheckpointRef, b: CheckpointRef): Promise<readonly ChannelDiff[]>;
   /**
