@@ -3,6 +3,7 @@ import type { Route } from "./route.ts";
 import { checkpointRoutes } from "./checkpoints/routes.ts";
 import { stepRoutes } from "./checkpoints/step-routes.ts";
 import { threadRoutes } from "./checkpoints/thread-routes.ts";
+import { turnRoutes } from "./checkpoints/turn-routes.ts";
 import { memoryRoutes } from "./memory/routes.ts";
 import { runRoutes } from "./runs/routes.ts";
 import { scheduleRoutes } from "./schedules/routes.ts";
@@ -32,5 +33,6 @@ export function apiRoutes(base: ApiBase): readonly Route[] {
     ...checkpointRoutes(base),
     ...threadRoutes(base),
     ...stepRoutes(base),
+    ...turnRoutes(base),
   ];
 }
