@@ -94,7 +94,11 @@ interface FieldsProps {
 /** The fields of a schema, without a form around them. */
 export function SchemaFields({ schema, value, onChange, problems }: FieldsProps) {
   const place = { root: schema, problems, pointer: "", depth: 0 };
-  return <Part schema={schema} value={value} onChange={onChange} name="" {...place} />;
+  return (
+    <div class="schema-form">
+      <Part schema={schema} value={value} onChange={onChange} name="" {...place} />
+    </div>
+  );
 }
 
 interface PartProps extends FieldsProps {
