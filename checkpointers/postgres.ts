@@ -1,8 +1,6 @@
 import type {
-  CheckpointSummary,
   DurableSaver,
   Page,
-  PageOptions,
   PruneOptions,
   PruneResult,
   ThreadListOptions,
@@ -52,7 +50,7 @@ import { asPgPool, checkpointTablesOpener, type SealedTables } from "./tables.ts
 import { type ForkedThread, forkThread, putForked } from "./threads/fork-thread.ts";
 import { deleteThread, prune, removeCheckpoints } from "./threads/prune.ts";
 import { readPendingWrites, rollBackRun } from "./threads/roll-back.ts";
-import { listSummaries, listThreads } from "./threads/summaries.ts";
+import { listPath, listSummaries, listThreads } from "./threads/summaries.ts";
 import { exportThread } from "./threads/transfer/export-thread.ts";
 import { type ImportOptions, importThread } from "./threads/transfer/import-thread.ts";
 import { sealedTables } from "./threads/sealed-tables.ts";
@@ -275,13 +273,16 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
   }
 
   /** Checkpoints without their values, newest first. @throws {InvalidPageError} */
-  async listSummaries(
-    of: { readonly threadId: string; readonly namespace?: string } & PageOptions,
-  ): Promise<Page<CheckpointSummary>> {
+  async listSummaries(of: Parameters<DurableSaver["listSummaries"]>[0]) {
     checkName("thread_id", of.threadId);
     checkName("checkpoint_ns", of.namespace ?? "");
     checkCursor(of.cursor);
     return listSummaries(this.#parts.pool, this.#parts.schema, of);
+  }
+
+  async listPath(of: Parameters<DurableSaver["listPath"]>[0]) {
+    checkName("thread_id", of.threadId);
+    return listPath(this.#parts.pool, this.#parts.schema, of);
   }
 
   /** The threads there are, the most recently updated first. @throws {InvalidPageError} */
@@ -297,9 +298,9 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
    * @throws {NoCheckpointError} {@link ThreadExistsError} {@link CorruptCheckpointError}
    */
   async forkThread(of: ForkedThread): Promise<void> {
-    const { threadId, newThreadId, checkpointId } = of;
+    const { threadId, newThreadId } = of;
     for (const id of [threadId, newThreadId]) checkName("thread_id", id);
-    checkName("checkpoint_id", checkpointId);
+    checkName("checkpoint_id", of.checkpointId);
     for (const { namespace, id } of await forkThread(this.#tables, of)) {
       const configurable = { thread_id: threadId, checkpoint_ns: namespace, checkpoint_id: id };
       await putForked(this, (await this.getTuple({ configurable }))!, newThreadId);

@@ -37,7 +37,7 @@ export interface EngineOptions extends WorkerScope {
    * for one tenant with all scopes, and it listens on loopback only. Default false.
    */
   readonly development?: boolean;
-  /** Tools that definitions may name, in addition to the built-in ones. */
+  /** Tools that definitions may name, in addition to the built-in ones. Read when the runtime of a tenant is opened. */
   readonly tools?: RuntimeOptions["tools"];
   /**
    * Opens the runtime of a tenant, with at least the options given. Default: `createRuntime`, without the secrets and
@@ -46,7 +46,7 @@ export interface EngineOptions extends WorkerScope {
   readonly runtimeOf?: (options: RuntimeOptions) => Promise<Runtime>;
   /** Runtimes that stay open while they are not in use. Default 100. */
   readonly maxRuntimes?: number;
-  /** Models, secrets and limits of the runtimes. */
+  /** Models, files and limits of the runtimes. */
   readonly runtime?: Pick<
     RuntimeOptions,
     | "defaultModel"
@@ -55,6 +55,7 @@ export interface EngineOptions extends WorkerScope {
     | "httpAllow"
     | "embeddings"
     | "memoryEmbeddings"
+    | "root"
     | "sandbox"
   >;
   readonly env?: Readonly<Record<string, string | undefined>>;
@@ -164,7 +165,7 @@ export async function openEngine(
   ]);
   const { env = process.env, databaseUrl: url = env["DATABASE_URL"], folder } = options;
   const { listenUrl, preparedStatements, maxConnections, kinds, labels } = options;
-  const { development = false, tools = [] } = options;
+  const { development = false } = options;
   const { clock = systemClock, ids = systemIds, logger = silent } = options;
   const own =
     options.database === undefined
@@ -200,7 +201,7 @@ export async function openEngine(
           database,
           clock,
           ids,
-          tools,
+          tools: options.tools ?? [],
           tenantId: ofTenant,
           fences,
         });

@@ -1,6 +1,8 @@
 import type { ApiBase } from "./ports.ts";
 import type { Route } from "./route.ts";
 import { checkpointRoutes } from "./checkpoints/routes.ts";
+import { contextRoutes } from "./checkpoints/context-routes.ts";
+import { pathRoutes } from "./checkpoints/path-routes.ts";
 import { stepRoutes } from "./checkpoints/step-routes.ts";
 import { threadRoutes } from "./checkpoints/thread-routes.ts";
 import { turnRoutes } from "./checkpoints/turn-routes.ts";
@@ -8,6 +10,7 @@ import { memoryRoutes } from "./memory/routes.ts";
 import { runRoutes } from "./runs/routes.ts";
 import { scheduleRoutes } from "./schedules/routes.ts";
 import { toolRoutes } from "./tools/routes.ts";
+import { changeRoutes } from "./runs/change-routes.ts";
 import { eventRoutes } from "./runs/event-routes.ts";
 import { waitingRoutes } from "./runs/waiting-routes.ts";
 import { retentionRoutes } from "./usage/retention.ts";
@@ -22,6 +25,7 @@ export function apiRoutes(base: ApiBase): readonly Route[] {
     ...runRoutes(base),
     ...waitingRoutes(base),
     ...eventRoutes(base),
+    ...changeRoutes(base),
     ...scheduleRoutes(base),
     ...retryRoutes(base),
     ...workerRoutes(base),
@@ -33,6 +37,8 @@ export function apiRoutes(base: ApiBase): readonly Route[] {
     ...checkpointRoutes(base),
     ...threadRoutes(base),
     ...stepRoutes(base),
+    ...pathRoutes(base),
+    ...contextRoutes(base),
     ...turnRoutes(base),
   ];
 }

@@ -5,6 +5,7 @@ import { cancelThread } from "./cancel.ts";
 import { diffStates, viewsOf } from "./checkpoint-view.ts";
 import { forkThread, replayThread } from "./travel.ts";
 import { readContext } from "./read-context.ts";
+import { readPath } from "./path.ts";
 import { readPlans } from "./plans.ts";
 import { recoverThread } from "./recover.ts";
 import { storedState, valuesOf } from "./stored.ts";
@@ -45,7 +46,8 @@ export function createThreads(services: ThreadServices): Threads {
     },
 
     context: (of) => readContext(services, of),
-    plans: (threadId) => readPlans(services, threadId),
+    plans: (threadId, { checkpointId } = {}) => readPlans(services, threadId, checkpointId),
+    path: (threadId) => readPath(services, threadId),
     fork: (of) => forkThread(services, of),
     replay: (agent, of) => replayThread(services, agent, of) as Promise<never>,
     recover: (agent, of) => recoverThread(services, agent, of) as Promise<never>,

@@ -80,16 +80,18 @@ const diffSchema = z
 /** What callers may change of a state. The other channels are the engine's, approvals and usage among them. */
 export const modifiableChannels = ["input", "execution", "attempt", "nodes", "output"] as const;
 
+export const modifiedState = z
+  .strictObject(
+    Object.fromEntries(modifiableChannels.map((name) => [name, z.unknown().optional()])),
+  )
+  .nullable()
+  .optional()
+  .describe("Updates by channel, applied as those of a node would be.");
+
 const replayBody = z
   .strictObject({
     checkpoint_id: z.string().min(1).max(100),
-    modified_state: z
-      .strictObject(
-        Object.fromEntries(modifiableChannels.map((name) => [name, z.unknown().optional()])),
-      )
-      .nullable()
-      .optional()
-      .describe("Updates by channel, applied as those of a node would be."),
+    modified_state: modifiedState,
     config: z
       .strictObject({
         model_override: z.string().min(1).max(200).nullable().optional(),
@@ -271,7 +273,7 @@ async function queueReplay(
 ): Promise<Run> {
   const { definitionId, body } = of;
   const { tenantId, threadId } = of.run;
-  const { modified_state: modifiedState, checkpoint_id: checkpointId } = body;
+  const { modified_state: changes, checkpoint_id: checkpointId } = body;
   const { model_override: model, user } = body.config ?? {};
   const agent = await loadAgent(runtime, { tenantId, definitionId });
   const [newThreadId, turnId] = [ids(), ids()];
@@ -286,10 +288,8 @@ async function queueReplay(
     checkpointId,
     newThreadId,
     turnId,
-    ...(modifiedState && { modifiedState }),
-  }).catch((thrown: unknown) => {
-    throw thrown instanceof InvalidStateUpdateError ? stateProblem(thrown) : refuseDamaged(thrown);
-  });
+    ...(changes && { modifiedState: changes }),
+  }).catch(refuseFork);
   try {
     const metadata = {
       replayed_from: { run_id: of.run.id, thread_id: threadId, checkpoint_id: checkpointId },
@@ -321,6 +321,11 @@ async function refuseInactive(agentId: string, active: Promise<unknown>): Promis
       extensions: { code: "inactive_agent" },
     });
   }
+}
+
+/** @throws HttpProblem for a state that does not fit and for a damaged checkpoint, else what was thrown */
+export function refuseFork(thrown: unknown): never {
+  throw thrown instanceof InvalidStateUpdateError ? stateProblem(thrown) : refuseDamaged(thrown);
 }
 
 function stateProblem({ problems, message }: InvalidStateUpdateError): HttpProblem {

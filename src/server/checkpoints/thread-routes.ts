@@ -1,7 +1,9 @@
 import { z } from "zod";
 import { StratagraphError } from "../../errors.ts";
 import { statuses } from "../../state/lifecycle.ts";
+import type { CheckpointRef } from "../../runtime/threads/threads.ts";
 import { NotFoundError } from "../../storage/platform/errors.ts";
+import { headOf } from "../../values/text.ts";
 import type { Principal } from "../../storage/platform/platform.ts";
 import type { Instance } from "../../storage/platform/runs/instances.ts";
 import {
@@ -15,7 +17,14 @@ import {
 import type { ApiBase, TenantRuntime } from "../ports.ts";
 import { HttpProblem } from "../problems.ts";
 import { defineRoute, type Route } from "../route.ts";
-import { checkpointOf, checkpointSchema, emptyIfNone } from "./routes.ts";
+import { forkThread } from "../../runtime/threads/travel.ts";
+import {
+  checkpointOf,
+  checkpointSchema,
+  emptyIfNone,
+  modifiedState,
+  refuseFork,
+} from "./routes.ts";
 
 const thread = {
   thread_id: z.string(),
@@ -25,8 +34,13 @@ const thread = {
   version_id: z.string().nullable().describe("The version of the agent with which it began."),
   status: z.string().describe("Status of the lifecycle, from CREATED."),
   turns: z.int(),
+  title: z.string().nullable().describe("`title` or `name` of its metadata; null without."),
+  tokens_in: z.int().describe("Of all turns."),
+  tokens_out: z.int(),
+  cost_usd: z.number().describe("Calls without a known price count as nothing."),
   metadata: z.record(z.string(), z.unknown()),
   created_at: z.iso.datetime(),
+  updated_at: z.iso.datetime().describe("When its metadata, or one of its runs, last changed."),
   started_at: z.iso.datetime().nullable(),
   completed_at: z.iso.datetime().nullable(),
 };
@@ -47,22 +61,29 @@ export function threadRoutes(base: ApiBase): readonly Route[] {
       method: "get",
       path: "/v1/threads",
       operationId: "listThreads",
-      summary: "Lists threads, newest first.",
+      summary: "Lists threads, newest or last active first.",
       tag: "threads",
       scopes: ["runs:read"],
       query: z.strictObject({
         ...pageQuery,
         agent_id: parameterText.describe("Threads of this agent, of all its versions.").optional(),
         status: z.enum(statuses).optional(),
+        order: z
+          .enum(["created", "activity"])
+          .default("created")
+          .describe(
+            "`activity`: by the time of their last change. Threads that change move while they are listed.",
+          ),
       }),
       answers: {
         200: { description: "A page of threads.", schema: pageSchema("threads", threadSummary) },
       },
       problems: ["invalid_cursor", "not_found"],
       async handle({ query, principal, request }) {
-        const { agent_id: agentId, status } = query;
+        const { agent_id: agentId, status, order } = query;
         const page = await platform.instances.list(principal.tenantId, {
           ...pageRequest(query),
+          order,
           ...(agentId !== undefined && { agentId }),
           ...(status !== undefined && { status }),
         });
@@ -90,6 +111,44 @@ export function threadRoutes(base: ApiBase): readonly Route[] {
       },
     }),
     defineRoute({
+      method: "post",
+      path: "/v1/threads/{thread_id}/fork",
+      operationId: "forkThread",
+      summary: "Makes a thread that begins at a checkpoint of this one. Nothing runs.",
+      description:
+        "A run with the new `thread_id` continues it: at the last checkpoint of a turn, with another message than this thread had.",
+      tag: "threads",
+      scopes: ["runs:write"],
+      params: threadParams,
+      body: z
+        .strictObject({
+          checkpoint_id: z.string().min(1).max(100).describe("Default: the newest.").optional(),
+          modified_state: modifiedState,
+        })
+        .meta({ id: "ForkRequest" }),
+      answers: {
+        201: {
+          description: "The new thread.",
+          schema: z
+            .strictObject({ thread_id: z.string(), checkpoint_id: z.string() })
+            .meta({ id: "ForkedThread" }),
+          headers: { Location: "Path of the new thread." },
+        },
+      },
+      problems: ["conflict", "invalid_input"],
+      async handle({ params, body, principal }) {
+        const { tenantId } = principal;
+        const of = await platform.instances.onThread(tenantId, params.thread_id);
+        if (of === null) throw new NotFoundError("thread", params.thread_id);
+        const made = await runtimes.use(tenantId, ({ runtime }) =>
+          fork(base, runtime, { of, body, tenantId }),
+        );
+        const Location = `/v1/threads/${made.threadId}`;
+        const { threadId: thread_id, checkpointId: checkpoint_id } = made;
+        return { status: 201, body: { thread_id, checkpoint_id }, headers: { Location } };
+      },
+    }),
+    defineRoute({
       method: "delete",
       path: "/v1/threads/{thread_id}",
       operationId: "deleteThread",
@@ -114,6 +173,52 @@ export function threadRoutes(base: ApiBase): readonly Route[] {
       },
     }),
   ];
+}
+
+/** Forks a thread, with an instance of its agent. A fork without an instance is removed. */
+async function fork(
+  { platform, loadAgent, ids }: ApiBase,
+  runtime: TenantRuntime["runtime"],
+  {
+    of: { threadId, agent, definitionId },
+    body,
+    tenantId,
+  }: {
+    readonly of: Instance;
+    readonly body: {
+      checkpoint_id?: string | undefined;
+      modified_state?: object | null | undefined;
+    };
+    readonly tenantId: string;
+  },
+): Promise<CheckpointRef> {
+  const { checkpoint_id: checkpointId, modified_state: changes } = body;
+  // The edited state is checked by the version with which the thread began.
+  const loaded =
+    changes && definitionId !== null ? await loadAgent(runtime, { tenantId, definitionId }) : null;
+  const noCheckpoint = (_: string, id: string | null) =>
+    new NotFoundError("checkpoint", id ?? "of the thread");
+  const made = await forkThread(
+    { run: loaded?.services ?? runtime, noCheckpoint },
+    {
+      threadId,
+      newThreadId: ids(),
+      acceptChanges: true,
+      ...(checkpointId !== undefined && { checkpointId }),
+      ...(loaded !== null && { agent: loaded.definition }),
+      ...(changes && { modifiedState: { ...changes } }),
+    },
+  ).catch(refuseFork);
+  const from = { thread_id: threadId, checkpoint_id: checkpointId ?? made.checkpointId };
+  const metadata = { forked_from: from };
+  const given = { threadId: made.threadId, agent, definitionId, metadata };
+  try {
+    await platform.instances.create(tenantId, given);
+  } catch (thrown) {
+    await runtime.threads.delete(made.threadId);
+    throw thrown;
+  }
+  return made;
 }
 
 /**
@@ -191,9 +296,19 @@ function threadOf(of: Instance): z.output<typeof threadSummary> {
     version_id: of.definitionId,
     status: of.status,
     turns: of.turns,
+    title: titleIn(of.metadata),
+    tokens_in: of.tokensIn,
+    tokens_out: of.tokensOut,
+    cost_usd: of.costUsd,
     metadata: of.metadata,
     created_at: of.createdAt,
+    updated_at: of.updatedAt,
     started_at: of.startedAt,
     completed_at: of.completedAt,
   };
+}
+
+function titleIn({ title, name }: Instance["metadata"]): string | null {
+  const found = [title, name].find((one) => typeof one === "string" && one !== "");
+  return typeof found === "string" ? headOf(found, 200) : null;
 }

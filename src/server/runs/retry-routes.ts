@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { pageAnswer, pageQuery, pageRequest, pageSchema } from "../paging.ts";
+import { pageAnswer, pageQuery, pageRequest, pageSchema, parameterText } from "../paging.ts";
 import type { ApiBase } from "../ports.ts";
 import { defineRoute, type Route } from "../route.ts";
 import { RunDesk } from "./run-desk.ts";
@@ -26,6 +26,7 @@ export function retryRoutes(api: ApiBase): readonly Route[] {
       query: z.strictObject({
         ...pageQuery,
         status: runState.optional(),
+        agent_id: parameterText.describe("Runs of this agent, of all its versions.").optional(),
         thread_id: threadId.optional(),
       }),
       answers: {
@@ -33,10 +34,11 @@ export function retryRoutes(api: ApiBase): readonly Route[] {
       },
       problems: ["invalid_cursor"],
       async handle({ query, principal: { tenantId }, request }) {
-        const { status: state, thread_id: thread } = query;
+        const { status: state, thread_id: thread, agent_id: agentId } = query;
         const page = await platform.runs.list(tenantId, {
           ...pageRequest(query),
           ...(state !== undefined && { state }),
+          ...(agentId !== undefined && { agentId }),
           ...(thread !== undefined && { threadId: thread }),
         });
         const instances = page.items.map(({ instanceId }) => instanceId);

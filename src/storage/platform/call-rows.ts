@@ -174,13 +174,17 @@ async function writeTurn(
   const { threadId, agent, status, startedAt, usage, failure } = turn;
   const seal = (value: unknown) => (value === null ? null : values.sealJson(bounded(value)));
   await client.query(
-    `with known as (select from ${schema}.turn where tenant_id = $1::uuid and at = $2::timestamptz and id = $3::uuid),
+    `with known as (select tokens_in, tokens_out, cost_usd from ${schema}.turn where tenant_id = $1::uuid and at = $2::timestamptz and id = $3::uuid),
     instance as (
-      insert into ${schema}.agent_instance as i (id, tenant_id, agent, thread_id, status, turns, started_at, completed_at)
-      values ($4::uuid, $1::uuid, $5, $6, $7, 1, $8::timestamptz, case when $7 in ('COMPLETED', 'FAILED', 'CANCELLED') then $9::timestamptz end)
+      insert into ${schema}.agent_instance as i (id, tenant_id, agent, thread_id, status, turns, started_at, completed_at, tokens_in, tokens_out, cost_usd)
+      values ($4::uuid, $1::uuid, $5, $6, $7, 1, $8::timestamptz, case when $7 in ('COMPLETED', 'FAILED', 'CANCELLED') then $9::timestamptz end,
+        $15, $17, coalesce($21::double precision, 0))
       on conflict (tenant_id, thread_id) do update set agent = excluded.agent, status = excluded.status,
         turns = i.turns + case when exists (select from known) then 0 else 1 end,
-        started_at = coalesce(i.started_at, excluded.started_at), completed_at = excluded.completed_at
+        started_at = coalesce(i.started_at, excluded.started_at), completed_at = excluded.completed_at,
+        tokens_in = i.tokens_in + excluded.tokens_in - coalesce((select tokens_in from known), 0),
+        tokens_out = i.tokens_out + excluded.tokens_out - coalesce((select tokens_out from known), 0),
+        cost_usd = i.cost_usd + excluded.cost_usd - coalesce((select cost_usd from known), 0)
       returning id, turns
     ), written as (
       insert into ${schema}.turn as t (at, id, tenant_id, instance_id, run_id, turn_number, checkpoint_id, input, output,

@@ -12,7 +12,7 @@ import {
   type PageRequest,
   toPage,
 } from "../checks.ts";
-import { ConflictError, NotFoundError } from "../errors.ts";
+import { ConflictError, InvalidCursorError, NotFoundError } from "../errors.ts";
 import type { PlatformTables } from "../platform.ts";
 
 /** An agent on a thread. */
@@ -30,6 +30,10 @@ export interface Instance {
   readonly metadata: Readonly<Record<string, unknown>>;
   /** Turns so far. */
   readonly turns: number;
+  /** Sums of its turns. Calls without a known price cost nothing here. */
+  readonly tokensIn: number;
+  readonly tokensOut: number;
+  readonly costUsd: number;
   readonly createdAt: string;
   /** When its metadata, or one of its runs, last changed. */
   readonly updatedAt: string;
@@ -57,6 +61,9 @@ export interface InstanceRow {
   readonly status: string;
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly turns: number;
+  readonly tokens_in: string | number;
+  readonly tokens_out: string | number;
+  readonly cost_usd: number;
   readonly created_at: Date;
   readonly updated_at: Date;
   readonly started_at: Date | null;
@@ -74,7 +81,7 @@ export interface EphemeralThread {
 }
 
 export function instanceColumns(schema: string): string {
-  return `id, definition_id, agent, thread_id, status, metadata, turns, created_at, updated_at, started_at, completed_at,
+  return `id, definition_id, agent, thread_id, status, metadata, turns, tokens_in, tokens_out, cost_usd, created_at, updated_at, started_at, completed_at,
     (select d.agent_id from ${schema}.agent_definition d where d.id = definition_id) as agent_id`;
 }
 
@@ -82,6 +89,14 @@ export function instanceColumns(schema: string): string {
 const noInstance = "00000000-0000-0000-0000-000000000000";
 /** Bytes of JSON of a thread's metadata. */
 const maxMetadataBytes = 65_536;
+
+interface InstanceFilter extends PageRequest {
+  readonly status?: string;
+  readonly agent?: string;
+  readonly agentId?: string;
+  /** `activity`: threads whose runs or metadata changed last come first. Default `created`. */
+  readonly order?: "created" | "activity";
+}
 
 /** The agents on threads. */
 export class Instances {
@@ -201,16 +216,10 @@ export class Instances {
     }));
   }
 
-  /** Newest first. */
-  async list(
-    tenantId: string,
-    filter: PageRequest & {
-      readonly status?: string;
-      readonly agent?: string;
-      readonly agentId?: string;
-    } = {},
-  ): Promise<Page<Instance>> {
+  /** Newest first, or by its last activity. */
+  async list(tenantId: string, filter: InstanceFilter = {}): Promise<Page<Instance>> {
     const { tenants, schema } = this.tables;
+    if (filter.order === "activity") return this.#listActive(tenantId, filter);
     const { limit, after } = checkPage(filter);
     const status = filter.status === undefined ? null : checkText("status", filter.status, 100);
     const agent = filter.agent === undefined ? null : checkText("agent", filter.agent, 200);
@@ -225,6 +234,40 @@ export class Instances {
     });
     return toPage(rows, limit, { id: (row) => row.id, item: toInstance });
   }
+
+  async #listActive(tenantId: string, filter: InstanceFilter): Promise<Page<Instance>> {
+    const { tenants, schema } = this.tables;
+    const { limit } = checkPage({ ...(filter.limit !== undefined && { limit: filter.limit }) });
+    const [micros, id] = readActivityCursor(filter.cursor) ?? [null, null];
+    const status = filter.status === undefined ? null : checkText("status", filter.status, 100);
+    const agentId = filter.agentId === undefined ? null : checkId("agent", filter.agentId);
+    const { rows } = await queryTenant<InstanceRow & { readonly micros: string }>(
+      tenants,
+      tenantId,
+      {
+        // Without a cursor everything is before the end of time.
+        text: `select ${instanceColumns(schema)}, (extract(epoch from updated_at) * 1000000)::bigint::text as micros
+          from ${schema}.agent_instance
+          where tenant_id = $1::uuid and ($4::text is null or status = $4)
+            and (updated_at, id) < (coalesce(timestamptz 'epoch' + $2::bigint * interval '1 microsecond', 'infinity'), coalesce($3::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))
+            and ($5::uuid is null or definition_id in (select d.id from ${schema}.agent_definition d where d.agent_id = $5::uuid))
+          order by updated_at desc, id desc limit $6`,
+        values: [tenantId, micros, id, status, agentId, limit + 1],
+      },
+    );
+    const shown = rows.slice(0, limit);
+    const last = shown.at(-1);
+    const next = rows.length > limit && last !== undefined ? `${last.micros}.${last.id}` : null;
+    return { items: shown.map(toInstance), next };
+  }
+}
+
+/** The cursor of a list by activity: microseconds since 1970, and the id. */
+function readActivityCursor(cursor: string | undefined): readonly [string, string] | null {
+  if (cursor === undefined) return null;
+  const [, micros, id] = /^(\d{1,17})\.([0-9a-f-]{36})$/.exec(cursor) ?? [];
+  if (micros === undefined || id === undefined) throw new InvalidCursorError();
+  return [micros, checkId("instance", id)];
 }
 
 /** Makes the instance of a thread as `Instances.create` does, within a transaction of its tenant. */
@@ -282,6 +325,9 @@ export function toInstance(row: InstanceRow): Instance {
     status: row.status,
     metadata: row.metadata,
     turns: row.turns,
+    tokensIn: Number(row.tokens_in),
+    tokensOut: Number(row.tokens_out),
+    costUsd: row.cost_usd,
     createdAt: isoTime(row.created_at),
     updatedAt: isoTime(row.updated_at),
     startedAt: isoTimeOrNull(row.started_at),
