@@ -173,12 +173,15 @@ function AgentChat({ agentId }: { agentId: string }) {
             }
           >
             {thread !== null && <Origin metadata={thread.metadata} />}
-            {isNew && open === null && <NewChat agentId={agentId} definition={definition} />}
+            {isNew && open === null && (
+              <NewChat agentId={agentId} name={title} definition={definition} />
+            )}
           </Timeline>
         )}
         <Composer
           schema={isRecord(schema) ? schema : null}
           isRunning={conversation.isRunning}
+          isNew={isNew}
           blocked={isAwaiting ? "The turn waits for the answer above." : null}
           onSend={send}
           onSendInput={sendInput}
@@ -257,9 +260,11 @@ function Origin({ metadata }: { metadata: Readonly<Record<string, unknown>> }) {
 /** What an agent is for, and the last conversations with it. */
 function NewChat({
   agentId,
+  name,
   definition,
 }: {
   agentId: string;
+  name: string;
   definition: Readonly<Record<string, unknown>>;
 }) {
   const { description } = definition;
@@ -267,21 +272,31 @@ function NewChat({
     `threads of ${agentId}`,
     (signal) =>
       bodyOf(
-        api.GET("/v1/threads", { params: { query: { agent_id: agentId, limit: 8 } }, signal }),
+        api.GET("/v1/threads", {
+          params: { query: { agent_id: agentId, limit: 8, order: "activity" } },
+          signal,
+        }),
       ),
     { refreshOn: ({ agent_id: id }) => id === agentId || id === "*" },
   );
   return (
     <div class="new-chat">
-      {typeof description === "string" && <p class="soft">{description}</p>}
+      <div>
+        <h3>Talk to {name}</h3>
+        {typeof description === "string" && <p class="soft">{description}</p>}
+      </div>
       {data !== null && data.threads.length > 0 && (
         <section>
-          <h2>Recent</h2>
+          <h4>Recent</h4>
           <ul>
-            {data.threads.map(({ thread_id: id, status, turns, created_at: at }) => (
+            {data.threads.map(({ thread_id: id, title, status, turns, updated_at: at }) => (
               <li key={id}>
                 <a href={links.chat(agentId, { thread: id })}>
-                  <span class="mono truncate">{id}</span>
+                  {title === null ? (
+                    <span class="mono truncate">{id}</span>
+                  ) : (
+                    <span class="truncate">{title}</span>
+                  )}
                   <Badge status={status} />
                   <span class="faint number">{turns === 1 ? "1 turn" : `${turns} turns`}</span>
                   <span class="faint">

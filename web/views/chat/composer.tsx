@@ -13,6 +13,8 @@ interface ComposerProps {
   readonly schema: Schema | null;
   /** Whether a turn runs: what is sent then goes into it. */
   readonly isRunning: boolean;
+  /** Whether the conversation has no turn yet. */
+  readonly isNew: boolean;
   /** Why nothing can be sent now; null if it can. */
   readonly blocked: string | null;
   readonly onSend: (message: string, files: readonly Attachment[]) => Promise<void>;
@@ -25,6 +27,15 @@ interface ComposerProps {
 /** Where messages are written, and turns are stopped. */
 export function Composer(props: ComposerProps) {
   const { schema, isRunning, blocked, onStop } = props;
+  if (blocked !== null && !isRunning)
+    return (
+      <div class="composer row">
+        <p class="hint">{blocked}</p>
+        <button type="button" class="button small push" onClick={onStop}>
+          Cancel the turn
+        </button>
+      </div>
+    );
   return (
     <div class="composer">
       {schema !== null && !isRunning ? (
@@ -32,7 +43,6 @@ export function Composer(props: ComposerProps) {
       ) : (
         <MessageForm {...props} />
       )}
-      {blocked !== null && !isRunning && <p class="hint">{blocked}</p>}
       {schema !== null && isRunning && (
         <button type="button" class="button" onClick={onStop}>
           Stop
@@ -43,10 +53,9 @@ export function Composer(props: ComposerProps) {
 }
 
 /** The input of an agent that takes more than a message. */
-function InputForm({ schema, blocked, onSendInput }: ComposerProps & { schema: Schema }) {
+function InputForm({ schema, onSendInput }: ComposerProps & { schema: Schema }) {
   const [error, setError] = useState<ApiError | null>(null);
   const [isBusy, setBusy] = useState(false);
-  if (blocked !== null) return null;
   const send = (input: unknown) => {
     setBusy(true);
     setError(null);
@@ -90,7 +99,7 @@ function inputProblems(error: ApiError | null): readonly Problem[] {
 }
 
 function MessageForm(props: ComposerProps) {
-  const { isRunning, blocked, onSend, onStop } = props;
+  const { isRunning, onSend, onStop } = props;
   const [text, setText] = useState("");
   const [files, setFiles] = useState<readonly Attachment[]>([]);
   const [refused, setRefused] = useState<readonly string[]>([]);
@@ -100,15 +109,17 @@ function MessageForm(props: ComposerProps) {
   const picker = useRef<HTMLInputElement>(null);
   const held = useRef(files);
   held.current = files;
-  useEffect(() => () => held.current.forEach(forget), []);
+  useEffect(() => {
+    if (props.isNew) area.current?.focus();
+    return () => held.current.forEach(forget);
+  }, []);
   useShortcuts("Chat", [
     { keys: "/", does: "Write a message", run: () => area.current?.focus() },
     { keys: "Escape", does: "Stop the turn", run: () => isRunning && onStop() },
     { keys: "e", does: "Edit your last message", run: props.onEditLast },
   ]);
-  const isBlocked = blocked !== null;
   const send = () => {
-    if (isBlocked || text.trim() === "") return;
+    if (text.trim() === "") return;
     const [sent, sentFiles] = [text, isRunning ? [] : files];
     setText("");
     setError(null);
@@ -198,7 +209,6 @@ function MessageForm(props: ComposerProps) {
         placeholder={isRunning ? "Add to this turn; the next step reads it" : "Message"}
         rows={1}
         value={text}
-        disabled={isBlocked}
         onInput={(event) => setText(event.currentTarget.value)}
         onKeyDown={press}
         onPaste={(event) => {
@@ -223,7 +233,7 @@ function MessageForm(props: ComposerProps) {
         <button
           type="button"
           class="button small plain"
-          disabled={isRunning || isBlocked}
+          disabled={isRunning}
           title="Up to 10 files, 11 MB together: text, images, PDF, sound"
           onClick={() => picker.current?.click()}
         >
@@ -238,7 +248,7 @@ function MessageForm(props: ComposerProps) {
               Stop
             </button>
           )}
-          <button type="submit" class="button primary" disabled={isBlocked || text.trim() === ""}>
+          <button type="submit" class="button primary" disabled={text.trim() === ""}>
             {isRunning ? "Add" : "Send"}
           </button>
         </div>

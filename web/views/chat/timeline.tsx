@@ -82,6 +82,7 @@ export function Timeline(props: TimelineProps) {
         aria-label="Conversation"
       >
         <div class="turns" ref={content}>
+          <h2 class="visually-hidden">Conversation</h2>
           {conversation.earlier.value !== null && (
             <button
               type="button"

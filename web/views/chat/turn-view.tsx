@@ -32,27 +32,33 @@ export function TurnView(props: TurnViewProps) {
       {isEditing ? (
         <EditForm message={message} onEdited={(text) => onEdited?.(text)} />
       ) : (
-        turn.asked.map((said) => <SaidView key={said.id} said={said} />)
-      )}
-      {!isEditing && (onEdit !== undefined || onRunAgain !== undefined || fork !== null) && (
-        <div class="turn-actions">
-          {fork !== null && (
-            <a href={links.chat(undefined, { thread: fork })}>Run again in a fork</a>
+        <div class="asked">
+          {(onEdit !== undefined || onRunAgain !== undefined) && (
+            <div class="turn-actions">
+              {onEdit !== undefined && (
+                <button type="button" class="button small plain" onClick={onEdit}>
+                  Edit
+                </button>
+              )}
+              {onRunAgain !== undefined && (
+                <button type="button" class="button small plain" onClick={onRunAgain}>
+                  Run again
+                </button>
+              )}
+            </div>
           )}
-          {onEdit !== undefined && (
-            <button type="button" class="button small plain" onClick={onEdit}>
-              Edit
-            </button>
-          )}
-          {onRunAgain !== undefined && (
-            <button type="button" class="button small plain" onClick={onRunAgain}>
-              Run again
-            </button>
-          )}
+          {turn.asked.map((said) => (
+            <SaidView key={said.id} said={said} />
+          ))}
         </div>
       )}
+      {fork !== null && (
+        <a class="fork-link" href={links.chat(undefined, { thread: fork })}>
+          Run again in a fork
+        </a>
+      )}
       {items.map((item, index) => (
-        <ItemView key={index} item={item} threadId={threadId} />
+        <ItemView key={index} item={item} threadId={threadId} isWaiting={turn.end !== null} />
       ))}
       {answer !== "" && (
         <div class="answer">
@@ -138,7 +144,15 @@ function SaidView({ said, note }: { said: Said; note?: string }) {
   );
 }
 
-function ItemView({ item, threadId }: { item: Item; threadId: string | null }) {
+function ItemView({
+  item,
+  threadId,
+  isWaiting,
+}: {
+  item: Item;
+  threadId: string | null;
+  isWaiting: boolean;
+}) {
   switch (item.kind) {
     case "said":
       return <SaidView said={item.said} note="Added while the turn ran" />;
@@ -157,7 +171,9 @@ function ItemView({ item, threadId }: { item: Item; threadId: string | null }) {
         </div>
       );
     case "call":
-      return <ToolCard call={item.call} step={item.step} threadId={threadId} />;
+      return (
+        <ToolCard call={item.call} step={item.step} threadId={threadId} isWaiting={isWaiting} />
+      );
     case "retry":
       return <p class="retry">The answer began again: {item.reason}</p>;
   }

@@ -113,10 +113,10 @@ function ToolResults({
   return (
     <form class="request" onSubmit={send}>
       <header>
-        <h3>
+        <h2>
           {calls.length === 1 ? "This call is made by you" : "These calls are made by you"}, the
           client
-        </h3>
+        </h2>
         {calls[0] !== undefined && (
           <span class="faint">
             <Countdown until={calls[0].expires_at} />
@@ -239,10 +239,10 @@ export function WaitForm({
   return (
     <section class="request" aria-label={prompt || "Waits"}>
       <header>
-        <h3>
+        <h2>
           {prompt || (event === null ? "Waits for a time" : "Waits for an event")}
           {event !== null && <code> {event}</code>}
-        </h3>
+        </h2>
         {expires !== null && (
           <span class="faint">
             <Countdown until={expires} />

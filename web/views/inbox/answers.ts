@@ -117,7 +117,11 @@ export function schemaOfValue(value: unknown, depth = 0): Schema {
       );
       return members.length === 0
         ? {}
-        : { type: "object", properties: Object.fromEntries(members) };
+        : {
+            type: "object",
+            properties: Object.fromEntries(members),
+            required: members.map(([name]) => name),
+          };
     }
     default:
       return {};

@@ -45,8 +45,7 @@ export function InboxView() {
       <Show loaded={waits}>
         {(listed) =>
           listed.length === 0 ? null : (
-            <section class="stack waits">
-              <h2>Waits for times and events</h2>
+            <section class="stack waits" aria-label="Waits for times and events">
               <ul>
                 {listed.map((wait) => (
                   <li key={keyOf(wait)}>
@@ -205,7 +204,7 @@ function Detail({
   onAnswer: (request: Asked, answer: unknown) => Promise<void>;
 }) {
   const { agent_id, run_id, id, truncated } = request;
-  // The list has the beginning of a large request. Nobody should approve what they cannot see.
+  // The list has the beginning of a large request. People approve what they can see.
   const run = useQuery(truncated === true ? `request ${keyOf(request)}` : null, (signal) =>
     bodyOf(
       api.GET("/v1/agents/{agent_id}/runs/{run_id}", {
@@ -237,13 +236,13 @@ function Facts({
   nameOf: (agentId: string) => string;
 }) {
   return (
-    <p class="request-facts">
+    <div class="request-facts">
       <a href={links.agent(agentId)}>{nameOf(agentId)}</a>
       <a href={links.chat(agentId, { thread: threadId })}>Open chat</a>
       <a class="mono truncate" href={links.thread(threadId)}>
         {threadId}
       </a>
-    </p>
+    </div>
   );
 }
 

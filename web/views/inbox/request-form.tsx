@@ -39,7 +39,7 @@ export function RequestForm({ request, onAnswer }: RequestFormProps) {
   return (
     <section class="request" aria-label={request.prompt}>
       <header>
-        <h3>{request.prompt}</h3>
+        <h2>{request.prompt}</h2>
         {request.expires_at !== null && (
           <span class="faint">
             <Countdown until={request.expires_at} />
