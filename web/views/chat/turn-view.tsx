@@ -81,7 +81,7 @@ export function TurnView(props: TurnViewProps) {
           </span>
         </p>
       )}
-      {isOver(turn) && turn.usage !== null && (
+      {isOver(turn) && turn.usage !== null && turn.steps.length > 0 && (
         <Footer turn={turn} usage={turn.usage} threadId={threadId} />
       )}
     </article>
