@@ -6,6 +6,7 @@ import { pathRoutes } from "./checkpoints/path-routes.ts";
 import { stepRoutes } from "./checkpoints/step-routes.ts";
 import { threadCheckpointRoutes } from "./checkpoints/thread-checkpoint-routes.ts";
 import { threadRoutes } from "./checkpoints/thread-routes.ts";
+import { turnRoutes } from "./checkpoints/turn-routes.ts";
 import { memoryRoutes } from "./memory/routes.ts";
 import { runRoutes } from "./runs/routes.ts";
 import { scheduleRoutes } from "./schedules/routes.ts";
@@ -40,5 +41,6 @@ export function apiRoutes(base: ApiBase): readonly Route[] {
     ...stepRoutes(base),
     ...pathRoutes(base),
     ...contextRoutes(base),
+    ...turnRoutes(base),
   ];
 }
