@@ -74,7 +74,7 @@ function Shell() {
         Skip to content
       </a>
       <nav aria-label="Views">
-        <a class="brand" href={links.threads()}>
+        <a class="brand" href={links.threads()} aria-label="Stratagraph">
           <img src={`${basePath}icon.svg`} alt="" />
           <span>Stratagraph</span>
         </a>

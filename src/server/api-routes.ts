@@ -4,7 +4,9 @@ import { checkpointRoutes } from "./checkpoints/routes.ts";
 import { contextRoutes } from "./checkpoints/context-routes.ts";
 import { pathRoutes } from "./checkpoints/path-routes.ts";
 import { stepRoutes } from "./checkpoints/step-routes.ts";
+import { threadCheckpointRoutes } from "./checkpoints/thread-checkpoint-routes.ts";
 import { threadRoutes } from "./checkpoints/thread-routes.ts";
+import { turnRoutes } from "./checkpoints/turn-routes.ts";
 import { memoryRoutes } from "./memory/routes.ts";
 import { runRoutes } from "./runs/routes.ts";
 import { scheduleRoutes } from "./schedules/routes.ts";
@@ -35,8 +37,10 @@ export function apiRoutes(base: ApiBase): readonly Route[] {
     ...retentionRoutes(base),
     ...checkpointRoutes(base),
     ...threadRoutes(base),
+    ...threadCheckpointRoutes(base),
     ...stepRoutes(base),
     ...pathRoutes(base),
     ...contextRoutes(base),
+    ...turnRoutes(base),
   ];
 }

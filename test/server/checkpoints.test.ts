@@ -153,6 +153,18 @@ describe.each(["pglite", "postgres"] as const)("on %s", (kind) => {
       expect(pages).toEqual(ids);
       const { json } = await tenant.send("GET", `${path}?before=${ids[1]}&limit=2`);
       expect(listed(json).map((one) => one.id)).toEqual(ids.slice(2, 4));
+      const ofThread = `/v1/threads/${threadId}/checkpoints`;
+      for (const at of [
+        "?limit=3",
+        `/${ids[1]}?channel=status`,
+        `/${ids[1]}/diff?from=${ids[3]}`,
+      ]) {
+        const [byRun, byThread] = [
+          await tenant.send("GET", path + at),
+          await tenant.send("GET", ofThread + at),
+        ];
+        expect([byRun.status, byThread.json]).toEqual([200, byRun.json]);
+      }
       const { json: bad } = await tenant.send("GET", `${path}?cursor=x`);
       expect(bad["type"]).toBe("/problems/invalid_cursor");
     });
@@ -172,6 +184,8 @@ describe.each(["pglite", "postgres"] as const)("on %s", (kind) => {
       const path = `/${id}/checkpoints`;
       const { status, json } = await tenant.send("GET", tenant.path + path);
       expect([status, json]).toEqual([200, { checkpoints: [], next_cursor: null }]);
+      const ofThread = await tenant.send("GET", "/v1/threads/later/checkpoints");
+      expect([ofThread.status, ofThread.json]).toEqual([200, json]);
       const definition = { name: "second" };
       const { agentId } = await agents.create(tenant.id, { name: "second", definition });
       for (const [caller, at] of [
@@ -181,6 +195,11 @@ describe.each(["pglite", "postgres"] as const)("on %s", (kind) => {
         [tenant, `${tenant.path}${path}/${unknownId}`],
         [other, tenant.path + path],
         [other, `${tenant.path}${path}/${unknownId}/diff`],
+        [tenant, "/v1/threads/unknown/checkpoints"],
+        [tenant, `/v1/threads/later/checkpoints/${unknownId}`],
+        [other, "/v1/threads/later/checkpoints"],
+        [other, `/v1/threads/later/checkpoints/${unknownId}`],
+        [other, `/v1/threads/later/checkpoints/${unknownId}/diff`],
       ] as const) {
         expect([at, (await caller.send("GET", at)).status]).toEqual([at, 404]);
       }

@@ -183,6 +183,17 @@ describe.each(["pglite", "postgres"] as const)("schedules on %s", (kind) => {
     ]);
   });
 
+  it.skipIf(!database.available)("are checked without being stored", async () => {
+    const { api } = await serve();
+    const check = (body: object) => api.post("/v1/schedules/check", body);
+    const berlin = { cron: "0 9 * * MON-FRI", time_zone: "Europe/Berlin" };
+    const { json } = await check({ ...berlin, count: 3, end_at: "2026-03-05T00:00:00Z" });
+    expect(json).toEqual({ firings: ["2026-03-03T08:00:00.000Z", "2026-03-04T08:00:00.000Z"] });
+    const wrong = await check({ ...berlin, cron: "0 9 * *" });
+    expect(wrong).toMatchObject({ status: 422, json: { errors: [{ pointer: "/cron" }] } });
+    expect((await api.send("GET", "/v1/schedules")).json["schedules"]).toEqual([]);
+  });
+
   it.skipIf(!database.available)("run at once when they are asked to", async () => {
     const { api, create } = await serve(["Now."]);
     const made = await create({ cron: "0 0 1 1 *", enabled: false });

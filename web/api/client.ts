@@ -31,6 +31,8 @@ export class ApiError extends Error {
     readonly type: string,
     /** What is wrong with the request, part by part. */
     readonly errors: readonly { readonly pointer: string; readonly detail: string }[] = [],
+    /** The problem document: some problems have facts of their own in it, such as `code`. */
+    readonly document: Readonly<Record<string, unknown>> = {},
   ) {
     super(message);
   }
@@ -66,7 +68,8 @@ export async function bodyOf<Body>(
 
 /** Makes an error of a problem document. */
 export function problemOf(status: number, document: unknown): ApiError {
-  const { type, title, detail, errors } = Object(document) as Record<string, unknown>;
+  const problem = Object(document) as Record<string, unknown>;
+  const { type, title, detail, errors } = problem;
   const text = [detail, title].find((one) => typeof one === "string" && one !== "");
   const name = typeof type === "string" ? type.replace(/^.*[/:]/, "") : "error";
   return new ApiError(
@@ -74,5 +77,6 @@ export function problemOf(status: number, document: unknown): ApiError {
     status,
     name,
     Array.isArray(errors) ? (errors as ApiError["errors"]) : [],
+    problem,
   );
 }

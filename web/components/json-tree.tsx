@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import { CopyButton } from "./copy-button.tsx";
+import { withPlaceholders } from "./placeholders.tsx";
 
 /** Members that are shown before the rest is asked for. */
 const firstMembers = 100;
@@ -31,10 +32,10 @@ function Value({ value, open }: { value: unknown; open: number }) {
 function Text({ text }: { text: string }) {
   const [isWhole, setWhole] = useState(false);
   if (text.length <= firstCharacters || isWhole)
-    return <span class="text">{text === "" ? '""' : text}</span>;
+    return <span class="text">{text === "" ? '""' : withPlaceholders(text)}</span>;
   return (
     <>
-      <span class="text">{text.slice(0, firstCharacters)}</span>
+      <span class="text">{withPlaceholders(text.slice(0, firstCharacters))}</span>
       <button type="button" onClick={() => setWhole(true)}>
         … {(text.length - firstCharacters).toLocaleString("en")} more characters
       </button>

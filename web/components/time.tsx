@@ -1,5 +1,6 @@
 import { signal } from "@preact/signals";
-import { formatAgo } from "./format.ts";
+import { useEffect, useState } from "preact/hooks";
+import { formatAgo, formatDuration } from "./format.ts";
 
 /** The time of now for all relative times of the page, each 10 seconds. */
 const now = signal(Date.now());
@@ -13,6 +14,23 @@ export function Ago({ at }: { at: string | null | undefined }) {
   return (
     <time dateTime={at} title={new Date(at).toLocaleString()}>
       {formatAgo(at, Math.max(now.value, Date.parse(at) > now.value ? 0 : now.value))}
+    </time>
+  );
+}
+
+/** The time that is left until one, counted down each second. */
+export function Countdown({ until }: { until: string }) {
+  const [now, setNow] = useState(Date.now);
+  const left = Date.parse(until) - now;
+  const isOver = !(left > 0);
+  useEffect(() => {
+    if (isOver) return undefined;
+    const timer = setInterval(() => setNow(Date.now()), 1_000);
+    return () => clearInterval(timer);
+  }, [isOver]);
+  return (
+    <time class="number" dateTime={until} title={new Date(until).toLocaleString()}>
+      {isOver ? "expired" : `expires in ${formatDuration(left < 1_000 ? 1_000 : left)}`}
     </time>
   );
 }

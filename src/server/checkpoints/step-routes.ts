@@ -80,14 +80,14 @@ const stepFields = {
 const record = z
   .record(z.string(), z.unknown())
   .describe("The whole record, with what later steps noted on its results.");
-const stepItem = z
+export const stepItem = z
   .strictObject({ ...stepFields, record: record.optional() })
   .meta({ id: "StepSummary" });
 const stepSchema = z
   .strictObject({ ...stepFields, record, checkpoint_id: z.string(), redacted: z.boolean() })
   .meta({ id: "Step" });
 
-const threadId = textUpTo(255).describe("Id of the thread.");
+export const threadId = textUpTo(255).describe("Id of the thread.");
 const stateQuery = {
   checkpoint_id: parameterText.describe("Default: the newest checkpoint.").optional(),
   namespace: textUpTo(2_000)
@@ -194,7 +194,7 @@ interface StepsAt {
   readonly steps: readonly StateStep[];
 }
 
-interface StateStep {
+export interface StateStep {
   /** Without results while it is open. */
   readonly record: StepRecord;
   readonly isOpen: boolean;
@@ -211,7 +211,7 @@ function unknownCursor(): HttpProblem {
 }
 
 /** Returns the steps of a state in the order of their ends, then those whose calls have not ended, each once. */
-function stepsIn(values: StoredState["values"]): readonly StateStep[] {
+export function stepsIn(values: StoredState["values"]): readonly StateStep[] {
   const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
   const ended = list(values["steps"]).filter(isStepRecord);
   const open = [
@@ -248,7 +248,10 @@ function pageOf(
 
 type StepSummary = z.output<z.ZodObject<typeof stepFields>>;
 
-function summaryOf({ record: step, isOpen }: StateStep, { namespace }: StoredState): StepSummary {
+export function summaryOf(
+  { record: step, isOpen }: StateStep,
+  { namespace }: StoredState,
+): StepSummary {
   const usage = addUsage(step.usage ?? {}, {});
   const { tokens_in, cached_tokens, tokens_out, reasoning_tokens, llm_calls, cost_usd } = usage;
   const results = isOpen ? [] : pairedCalls(step);
@@ -313,7 +316,7 @@ function summaryOf({ record: step, isOpen }: StateStep, { namespace }: StoredSta
 }
 
 /** Cuts the texts of a step. A text that was cut before could show half of a redacted value. */
-function withHeads<Step extends StepSummary>(step: Step): Step {
+export function withHeads<Step extends StepSummary>(step: Step): Step {
   return {
     ...step,
     thought: headOf(step.thought, maxHead),
@@ -334,7 +337,7 @@ function bytesOf(value: unknown): number {
 }
 
 /** A thread has no checkpoint before its first run began. */
-function emptyBeforeFirst(of: {
+export function emptyBeforeFirst(of: {
   checkpoint_id?: string | undefined;
   namespace?: string | undefined;
 }) {

@@ -18,13 +18,8 @@ import type { ApiBase, TenantRuntime } from "../ports.ts";
 import { HttpProblem } from "../problems.ts";
 import { defineRoute, type Route } from "../route.ts";
 import { forkThread } from "../../runtime/threads/travel.ts";
-import {
-  checkpointOf,
-  checkpointSchema,
-  emptyIfNone,
-  modifiedState,
-  refuseFork,
-} from "./routes.ts";
+import { checkpointOf, checkpointSchema, emptyIfNone } from "./checkpoint-reads.ts";
+import { modifiedState, refuseFork } from "./routes.ts";
 
 const thread = {
   thread_id: z.string(),

@@ -70,7 +70,7 @@ export class InspectorPage {
     const file = files.get(name);
     if (file !== undefined && name !== "index.html")
       return fileAnswer(request, file, "public, max-age=31536000, immutable");
-    // A file of another build: the page that asks for it has to be loaded again.
+    // A file of another build: the page that asks for it is an old one.
     if (name.startsWith("assets/")) return new Response(null, { status: 404 });
     return fileAnswer(request, this.#shell(base), "no-cache");
   }

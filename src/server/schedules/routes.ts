@@ -14,12 +14,14 @@ import { RunDesk } from "../runs/run-desk.ts";
 import { queuedBodyOf, runPath } from "../runs/run-views.ts";
 import { queuedRun } from "../runs/schemas.ts";
 import {
+  firingsSchema,
   newSchedule,
   scheduleChange,
   type ScheduleChangeBody,
   scheduleOf,
   scheduleParams,
   scheduleSchema,
+  timesToCheck,
 } from "./schemas.ts";
 import { checkedNext } from "./timing.ts";
 
@@ -211,16 +213,28 @@ export function scheduleRoutes(api: ApiBase): readonly Route[] {
       answers: {
         200: {
           description: "The firings.",
-          schema: z.strictObject({ firings: z.array(z.iso.datetime()) }).meta({ id: "Firings" }),
+          schema: firingsSchema,
         },
       },
       async handle({ params, query, principal }) {
         const schedule = await schedules.get(principal.tenantId, params.schedule_id);
-        const { endAt } = schedule;
-        const times = nextTimes(schedule, api.clock.now(), query.count).filter(
-          (time) => endAt === null || time <= new Date(endAt),
-        );
-        return { status: 200, body: { firings: times.map((time) => time.toISOString()) } };
+        return { status: 200, body: firingsOf(api, schedule, query.count) };
+      },
+    }),
+    defineRoute({
+      ...read,
+      method: "post",
+      path: `${base}/check`,
+      operationId: "checkSchedule",
+      summary:
+        "Lists the next firings of times that no schedule has yet, or what is wrong with them.",
+      body: timesToCheck,
+      answers: { 200: { description: "The firings.", schema: firingsSchema } },
+      problems: ["invalid_input"],
+      async handle({ body: { cron, time_zone: timeZone, end_at: endAt, count } }) {
+        const times = { cron, timeZone, endAt };
+        checkedNext(api, times, { pointers });
+        return { status: 200, body: firingsOf(api, times, count) };
       },
     }),
     defineRoute({
@@ -265,6 +279,19 @@ export function scheduleRoutes(api: ApiBase): readonly Route[] {
     await desk.checkThread(tenantId, { threadId: named, agentId });
     return named;
   }
+}
+
+/** Returns the next firings of times, at most `count`. */
+function firingsOf(
+  { clock }: Pick<ApiBase, "clock">,
+  times: Pick<Schedule, "cron" | "timeZone" | "endAt">,
+  count: number,
+) {
+  const { endAt } = times;
+  const firings = nextTimes(times, clock.now(), count).filter(
+    (time) => endAt === null || time <= new Date(endAt),
+  );
+  return { firings: firings.map((time) => time.toISOString()) };
 }
 
 /** @throws ConflictError */

@@ -90,7 +90,17 @@ export const scheduleChange = z
   .meta({ id: "ScheduleChange" });
 export type ScheduleChangeBody = z.output<typeof scheduleChange>;
 
+export const timesToCheck = z
+  .strictObject({
+    cron,
+    time_zone: timeZone.default("UTC"),
+    end_at: endAt.default(null),
+    count: z.int().min(1).max(100).default(10).describe("Firings."),
+  })
+  .meta({ id: "ScheduleTimes" });
+
 const time = z.iso.datetime();
+export const firingsSchema = z.strictObject({ firings: z.array(time) }).meta({ id: "Firings" });
 export const scheduleSchema = z
   .strictObject({
     id: z.string(),
