@@ -86,7 +86,10 @@ describe.skipIf(browserHere === null)(`A thread${needsBrowser}`, () => {
     expect(await tab.axe()).toEqual([]);
     // The second key of the list goes on, and closes the step.
     await page.keyboard.press("j");
-    await page.getByRole("region", { name: "Step 0.1" }).getByText("42", { exact: true }).waitFor();
+    await page
+      .getByRole("region", { name: "Step 0.1" })
+      .locator("strong", { hasText: /^42$/ })
+      .waitFor();
     const link = page.getByRole("link", { name: "here", exact: true });
     expect(await link.getAttribute("rel")).toContain("noopener");
     await page.keyboard.press("Escape");
