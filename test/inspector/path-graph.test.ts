@@ -55,7 +55,7 @@ describe("pathGraph", () => {
     ]);
     const side = { superstep: 5_000 };
     const path = [
-      entryOf("begin", [0, 10]),
+      entryOf("begin", [0, 10], { superstep: 4_999 }),
       entryOf("left", [10, 20], side),
       entryOf("right", [10, 20], { ...side, lane: 1 }),
       entryOf("long", [20, 30], { superstep: 5_001 }),

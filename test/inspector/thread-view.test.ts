@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { browserHere, needsBrowser } from "../cli/draw/browser.ts";
 import { type InspectorTab, useInspector } from "../helpers/inspector.ts";
+import { foreignElements, hostileTexts } from "../helpers/hostile-texts.ts";
 import { endOf, seedLongThread, startRun } from "../helpers/inspector-threads.ts";
 
-const hostile =
-  "<script>document.title='owned'</script><img src=x onerror=alert(1)> [go](javascript:alert(2)) \u202Eevil " +
-  "x".repeat(3_000);
+const long = "x".repeat(3_000);
+/** Each text as a paragraph of its own: one after another could hide the next. */
+const hostile = [...hostileTexts, long].join("\n\n");
 
 describe.skipIf(browserHere === null)(`A thread${needsBrowser}`, () => {
   const inspected = useInspector();
@@ -63,7 +64,7 @@ describe.skipIf(browserHere === null)(`A thread${needsBrowser}`, () => {
         text: hostile,
         calls: [
           { name: "calculator", args: { expression: "6 * 7" } },
-          { name: "calculator", args: { expression: "1 + 1", [hostile.slice(0, 60)]: hostile } },
+          { name: "calculator", args: { expression: "1 + 1", [hostileTexts[2]!]: hostile } },
         ],
       },
       { text: "**42**, see [here](https://example.com)." },
@@ -78,13 +79,17 @@ describe.skipIf(browserHere === null)(`A thread${needsBrowser}`, () => {
     await detail.getByText("Use tools.").first().waitFor();
     await detail.getByRole("article", { name: "Request to openai:test" }).waitFor();
     expect(await page.title()).toBe(`${run.thread} · Stratagraph`);
-    expect(await page.locator("main script, main img, main a[href^='javascript']").count()).toBe(0);
+    expect(await page.locator(foreignElements).count()).toBe(0);
+    expect(await page.evaluate("globalThis.hacked")).toBeUndefined();
     const overflow = "document.documentElement.scrollWidth - innerWidth";
     expect(await page.evaluate(overflow)).toBe(0);
     expect(await tab.axe()).toEqual([]);
     // The second key of the list goes on, and closes the step.
     await page.keyboard.press("j");
-    await page.getByRole("region", { name: "Step 0.1" }).getByText("42", { exact: true }).waitFor();
+    await page
+      .getByRole("region", { name: "Step 0.1" })
+      .locator("strong", { hasText: /^42$/ })
+      .waitFor();
     const link = page.getByRole("link", { name: "here", exact: true });
     expect(await link.getAttribute("rel")).toContain("noopener");
     await page.keyboard.press("Escape");

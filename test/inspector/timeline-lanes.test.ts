@@ -1,10 +1,6 @@
 import { describe, expect, it } from "vitest";
-import {
-  barsInSight,
-  type TimelineContent,
-  timelineOf,
-  timeScale,
-} from "../../web/views/thread/timeline-lanes.ts";
+import { barsInSight, timeScale } from "../../web/views/thread/time-scale.ts";
+import { type TimelineContent, timelineOf } from "../../web/views/thread/timeline-lanes.ts";
 import { callOf, entryOf, stepOf, timeAt } from "../helpers/inspector-path.ts";
 
 const now = Date.parse(timeAt(10_000));

@@ -1,5 +1,5 @@
 import { useMemo, useState } from "preact/hooks";
-import { toneOf } from "../../components/badge.tsx";
+import { toneOf } from "../../components/tone.ts";
 import { formatDuration } from "../../components/format.ts";
 import { JsonTree } from "../../components/json-tree.tsx";
 import { links } from "../../links.ts";

@@ -3,7 +3,6 @@ import { formatDuration } from "../../components/format.ts";
 
 export type Plan = components["schemas"]["ThreadPlan"];
 export type Subtask = Plan["subtasks"][number];
-export type SubtaskStatus = Subtask["status"];
 
 /** A version of a plan: how it was after something had changed. */
 export interface PlanMoment {
