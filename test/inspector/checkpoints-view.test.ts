@@ -172,13 +172,13 @@ describe.skipIf(browserHere === null)(`Checkpoints of a thread${needsBrowser}`, 
 
 /** Runs an agent, and waits for the end. */
 async function runOf(
-  { send }: Inspected,
+  inspected: Inspected,
   agent: string,
   input: object,
   thread?: string,
 ): Promise<{ readonly thread: string; readonly status: string }> {
   const path = `/v1/agents/${agent}/runs`;
-  const run = await send<{ run_id: string; thread_id: string }>("POST", path, {
+  const run = await inspected.send<{ run_id: string; thread_id: string }>("POST", path, {
     input,
     ...(thread !== undefined && { thread_id: thread }),
   });
@@ -186,7 +186,7 @@ async function runOf(
   await expect
     .poll(
       async () => {
-        ({ status } = await send<{ status: string }>("GET", `${path}/${run.run_id}`));
+        ({ status } = await inspected.send<{ status: string }>("GET", `${path}/${run.run_id}`));
         return ["queued", "running"].includes(status);
       },
       { timeout: 60_000 },
@@ -195,8 +195,8 @@ async function runOf(
   return { thread: run.thread_id, status };
 }
 
-async function listed({ send }: Inspected, thread: string): Promise<readonly Listed[]> {
-  const { checkpoints } = await send<{ checkpoints: Listed[] }>(
+async function listed(inspected: Inspected, thread: string): Promise<readonly Listed[]> {
+  const { checkpoints } = await inspected.send<{ checkpoints: Listed[] }>(
     "GET",
     `/v1/threads/${thread}/checkpoints?limit=200`,
   );

@@ -1,12 +1,13 @@
 import { useMemo, useState } from "preact/hooks";
+import type { components } from "../../api/schema.d.ts";
 import { JsonTree } from "../../components/json-tree.tsx";
 import { withPlaceholders } from "../../components/placeholders.tsx";
 import { Failure } from "../../components/states.tsx";
-import type { CheckpointDiff } from "./diff-view.tsx";
 import { valueAt } from "./json-path.ts";
 import { useChannel } from "./stored-state.ts";
 import { diffTexts } from "./text-diff.ts";
 
+export type CheckpointDiff = components["schemas"]["CheckpointDiff"];
 type Diff = CheckpointDiff["channels"][number];
 type Change = Diff["changes"][number];
 

@@ -2,8 +2,8 @@ import { useMemo } from "preact/hooks";
 import { formatBytes } from "../../components/format.ts";
 import { Ago } from "../../components/time.tsx";
 import { VirtualList } from "../../components/virtual-list.tsx";
-import type { Checkpoint } from "./checkpoints-view.tsx";
 import { laneCount, type LaneRow, lanesOf } from "./lanes.ts";
+import type { Checkpoint } from "./stored-state.ts";
 
 /** Pixels of a row and of a lane at a text size of 16. */
 const rowHeight = 48;

@@ -3,7 +3,6 @@ import { useLocation, useRoute } from "preact-iso";
 import { isOfThread } from "../../api/changes.ts";
 import { api, bodyOf } from "../../api/client.ts";
 import { usePages } from "../../api/pages.ts";
-import type { components } from "../../api/schema.d.ts";
 import { Page } from "../../components/page.tsx";
 import { useShortcuts } from "../../components/shortcuts.tsx";
 import { Empty, Failure, Loading } from "../../components/states.tsx";
@@ -14,8 +13,7 @@ import { CheckpointTree } from "./checkpoint-tree.tsx";
 import { DiffView } from "./diff-view.tsx";
 import { EditAndRun } from "./edit-and-run.tsx";
 import { Origin } from "./origin.tsx";
-
-export type Checkpoint = components["schemas"]["Checkpoint"];
+import type { Checkpoint } from "./stored-state.ts";
 
 /** The checkpoints of a thread, and the differences of two of them. */
 export function CheckpointsView() {

@@ -3,14 +3,11 @@ import { useLocation } from "preact-iso";
 import { useRef } from "preact/hooks";
 import { api, ApiError, bodyOf } from "../../api/client.ts";
 import { useQuery } from "../../api/query.ts";
-import type { components } from "../../api/schema.d.ts";
 import { Page } from "../../components/page.tsx";
 import { useShortcuts } from "../../components/shortcuts.tsx";
 import { Empty, Show } from "../../components/states.tsx";
 import { links } from "../../links.ts";
-import { ChannelDiff } from "./channel-diff.tsx";
-
-export type CheckpointDiff = components["schemas"]["CheckpointDiff"];
+import { ChannelDiff, type CheckpointDiff } from "./channel-diff.tsx";
 
 /** What changed between two checkpoints of a thread: by default between one and its parent. */
 export function DiffView({ threadId }: { threadId: string }) {

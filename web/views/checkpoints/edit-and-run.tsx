@@ -158,9 +158,10 @@ function Editor({
           problems={[parsed.problems.get(name) ?? [], problems.of.get(name) ?? []].flat()}
           onText={(text) => {
             setError(null);
-            setTexts(({ [name]: _, ...rest }) =>
-              text === undefined ? rest : { ...rest, [name]: text },
-            );
+            setTexts((before) => {
+              const others = Object.entries(before).filter(([other]) => other !== name);
+              return Object.fromEntries(text === undefined ? others : [...others, [name, text]]);
+            });
           }}
         />
       ))}

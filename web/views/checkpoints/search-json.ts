@@ -43,7 +43,7 @@ export function searchJson(
       value: inner as unknown,
     }));
     if (!isList) for (const { key, path: own } of members) match(own, "key", key);
-    open.push(...members.reverse());
+    open.push(...members.toReversed());
   }
   return found.slice(0, limit);
 }

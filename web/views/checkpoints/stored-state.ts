@@ -2,6 +2,7 @@ import { api, bodyOf } from "../../api/client.ts";
 import { type Loaded, useQuery } from "../../api/query.ts";
 import type { components } from "../../api/schema.d.ts";
 
+export type Checkpoint = components["schemas"]["Checkpoint"];
 export type CheckpointState = components["schemas"]["CheckpointState"];
 
 /** A channel of a state. */
@@ -28,7 +29,7 @@ export function useStoredState(threadId: string, checkpointId: string): Loaded<S
       return { checkpoint, channels: channelsOf(checkpoint.state) };
     } catch (thrown) {
       const sizes = sizesIn(thrown);
-      const [smallest] = [...sizes].sort((one, other) => one.bytes - other.bytes);
+      const [smallest] = sizes.toSorted((one, other) => one.bytes - other.bytes);
       if (smallest === undefined) throw thrown;
       const checkpoint = await readState({ ...of, channel: smallest.name });
       const channels = sizes.map((channel) => ({ ...channel, loaded: null }));
@@ -76,7 +77,7 @@ async function readState({
 function channelsOf(state: Readonly<Record<string, unknown>>): readonly Channel[] {
   return Object.entries(state)
     .map(([name, value]) => ({ name, bytes: JSON.stringify(value).length, loaded: { value } }))
-    .sort(byName);
+    .toSorted(byName);
 }
 
 /** The sizes of channels in a refusal to show a whole state; else none. */
@@ -85,7 +86,7 @@ function sizesIn(thrown: unknown): readonly { readonly name: string; readonly by
   if (document?.["code"] !== "state_too_large") return [];
   return Object.entries(Object(document["channel_bytes"]) as Record<string, unknown>)
     .map(([name, bytes]) => ({ name, bytes: Number(bytes) }))
-    .sort(byName);
+    .toSorted(byName);
 }
 
 function byName(one: { readonly name: string }, other: { readonly name: string }): number {

@@ -45,7 +45,7 @@ function shortenedLines(text: string, sides: Sides): readonly TextPart[] {
 }
 
 function shortened(text: string, sides: Sides): readonly TextPart[] {
-  return withGap([...text], sides, contextCharacters).map((part) =>
+  return withGap(Array.from(text), sides, contextCharacters).map((part) =>
     part.kind === "omitted" ? { ...part, text: " … " } : part,
   );
 }

@@ -4,7 +4,7 @@ import { asApiError } from "../../api/query.ts";
 import { Dialog } from "../../components/dialog.tsx";
 import { Failure } from "../../components/states.tsx";
 import { say } from "../../components/toast.tsx";
-import { type MemoryType, memoryTypes } from "./memory-view.tsx";
+import { type MemoryType, memoryTypes } from "./entries.ts";
 
 /** A form for a new memory of an agent. */
 export function AddMemory({

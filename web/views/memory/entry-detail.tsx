@@ -6,7 +6,7 @@ import { JsonTree } from "../../components/json-tree.tsx";
 import { Ago } from "../../components/time.tsx";
 import { say } from "../../components/toast.tsx";
 import { links } from "../../links.ts";
-import { type Found, forgottenText } from "./memory-view.tsx";
+import { type Found, forgottenText } from "./entries.ts";
 
 /** The parts of a score, with the weight that each has in it. */
 const parts = [

@@ -15,20 +15,8 @@ import { VirtualList } from "../../components/virtual-list.tsx";
 import { links } from "../../links.ts";
 import { useAgents } from "../threads/threads-view.tsx";
 import { AddMemory } from "./add-memory.tsx";
+import { type Entry, type Found, forgottenText, type MemoryType, memoryTypes } from "./entries.ts";
 import { EntryDetail } from "./entry-detail.tsx";
-
-type Entry = components["schemas"]["MemoryEntry"];
-type Hit = components["schemas"]["MemoryHit"];
-export type MemoryType = Entry["memory_type"];
-/** An entry, with its score if it was searched for. */
-export type Found = Entry & Partial<Pick<Hit, "score" | "why">>;
-
-export const memoryTypes: readonly MemoryType[] = [
-  "short_term",
-  "episodic",
-  "semantic",
-  "procedural",
-];
 
 /** What agents remember: newest first, or what fits a text and why. */
 export function MemoryView() {
@@ -257,11 +245,6 @@ export function MemoryView() {
       )}
     </Page>
   );
-}
-
-export function forgottenText(gone: components["schemas"]["ForgottenMemory"]): string {
-  const entries = gone.entries === 1 ? "1 memory" : `${gone.entries} memories`;
-  return `Forgotten: ${entries}, ${gone.archived} archived, ${gone.uses} references from contexts`;
 }
 
 function consolidatedText(counts: components["schemas"]["MemoryConsolidated"]): string {

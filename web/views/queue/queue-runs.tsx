@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { api, type ApiError, bodyOf } from "../../api/client.ts";
 import { usePages } from "../../api/pages.ts";
 import { asApiError } from "../../api/query.ts";
-import type { components } from "../../api/schema.d.ts";
+import type { components, operations } from "../../api/schema.d.ts";
 import { Badge } from "../../components/badge.tsx";
 import { Confirm } from "../../components/confirm.tsx";
 import { Empty, Failure, Loading } from "../../components/states.tsx";
@@ -10,9 +10,11 @@ import { Ago } from "../../components/time.tsx";
 import { say } from "../../components/toast.tsx";
 import { links } from "../../links.ts";
 import { useAgents } from "../threads/threads-view.tsx";
-import type { RunState } from "./queue-view.tsx";
 
 type Run = components["schemas"]["RunOfAnyAgent"];
+export type RunState = NonNullable<
+  NonNullable<operations["listAllRuns"]["parameters"]["query"]>["status"]
+>;
 
 /** The runs in one state, newest first, with what can be done about them. */
 export function QueueRuns({ state }: { state: RunState }) {

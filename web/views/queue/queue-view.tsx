@@ -3,19 +3,15 @@ import { useLocation } from "preact-iso";
 import { useEffect } from "preact/hooks";
 import { api, bodyOf } from "../../api/client.ts";
 import { useQuery } from "../../api/query.ts";
-import type { components, operations } from "../../api/schema.d.ts";
+import type { components } from "../../api/schema.d.ts";
 import { formatCount, formatDuration } from "../../components/format.ts";
 import { Page } from "../../components/page.tsx";
 import { Show } from "../../components/states.tsx";
 import { links } from "../../links.ts";
-import { QueueRuns } from "./queue-runs.tsx";
+import { QueueRuns, type RunState } from "./queue-runs.tsx";
 import { Workers } from "./workers.tsx";
 
 type Queue = components["schemas"]["Queue"];
-export type RunState = NonNullable<
-  NonNullable<operations["listAllRuns"]["parameters"]["query"]>["status"]
->;
-
 /** The states of runs that have not ended, and of dead ones. */
 const states: readonly { readonly state: RunState; readonly says: string }[] = [
   { state: "running", says: "Running" },

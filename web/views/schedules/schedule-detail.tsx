@@ -9,7 +9,7 @@ import { Ago } from "../../components/time.tsx";
 import { say } from "../../components/toast.tsx";
 import { links } from "../../links.ts";
 import { cronText, timeInZone } from "./cron-text.ts";
-import { type Schedule, ScheduleStatus } from "./schedules-view.tsx";
+import { type Schedule, ScheduleStatus } from "./schedule-status.tsx";
 
 /** What becomes of firings that passed while no server ran, or while the schedule was paused. */
 export const missedTexts: Readonly<Record<Schedule["missed"], string>> = {

@@ -6,7 +6,7 @@ import { Failure } from "../../components/states.tsx";
 import { say } from "../../components/toast.tsx";
 import { cronText } from "./cron-text.ts";
 import { Firings, missedTexts } from "./schedule-detail.tsx";
-import type { Schedule } from "./schedules-view.tsx";
+import type { Schedule } from "./schedule-status.tsx";
 
 /** What the form holds, as texts. */
 interface Draft {

@@ -2,8 +2,6 @@ import "../../styles/schedules.css";
 import { useLocation } from "preact-iso";
 import { api, bodyOf } from "../../api/client.ts";
 import { usePages } from "../../api/pages.ts";
-import type { components } from "../../api/schema.d.ts";
-import { Badge } from "../../components/badge.tsx";
 import { Page } from "../../components/page.tsx";
 import { useShortcuts } from "../../components/shortcuts.tsx";
 import { Empty, Failure, Loading } from "../../components/states.tsx";
@@ -14,8 +12,7 @@ import { useAgents } from "../threads/threads-view.tsx";
 import { cronText } from "./cron-text.ts";
 import { ScheduleDetail } from "./schedule-detail.tsx";
 import { ScheduleForm } from "./schedule-form.tsx";
-
-export type Schedule = components["schemas"]["Schedule"];
+import { type Schedule, ScheduleStatus } from "./schedule-status.tsx";
 
 /** The schedules of the tenant, and the one that is selected, made or changed. */
 export function SchedulesView() {
@@ -129,12 +126,4 @@ export function SchedulesView() {
       )}
     </Page>
   );
-}
-
-/** Whether a schedule fires, is paused, is over or has a problem. */
-export function ScheduleStatus({ schedule }: { schedule: Schedule }) {
-  if (schedule.last_problem !== null) return <Badge status="problem" tone="bad" />;
-  if (!schedule.enabled) return <Badge status="paused" />;
-  if (schedule.next_at === null) return <Badge status="over" tone="idle" />;
-  return <Badge status="active" />;
 }
