@@ -223,6 +223,7 @@ describe.skipIf(browserHere === null)(`The chat${needsBrowser}`, () => {
     await page.getByText("Added while the turn ran").waitFor();
     await page.getByRole("article").getByText("Cheap ones.").waitFor();
     expect(tab.complaints.filter((one) => !one.includes("ERR_CONNECTION_RESET"))).toEqual([]);
+    expect(tab.foreign).toEqual([]);
   });
 
   it("edits a message in a fork, and runs a turn again", async () => {

@@ -128,5 +128,6 @@ describe.skipIf(browserHere === null)(`The inbox${needsBrowser}`, () => {
     await page.getByRole("textbox", { name: "JSON" }).fill('{"amount": 5}');
     await page.getByRole("button", { name: "Send the event" }).click();
     await page.getByRole("heading", { name: "Nothing waits for you" }).waitFor();
+    expect(tab.foreign).toEqual([]);
   });
 });

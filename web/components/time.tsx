@@ -20,12 +20,12 @@ export function Ago({ at }: { at: string | null | undefined }) {
 
 /** The time that is left until one, counted down each second. */
 export function Countdown({ until }: { until: string }) {
-  const [now, setNow] = useState(Date.now);
-  const left = Date.parse(until) - now;
+  const [current, setCurrent] = useState(Date.now);
+  const left = Date.parse(until) - current;
   const isOver = !(left > 0);
   useEffect(() => {
     if (isOver) return undefined;
-    const timer = setInterval(() => setNow(Date.now()), 1_000);
+    const timer = setInterval(() => setCurrent(Date.now()), 1_000);
     return () => clearInterval(timer);
   }, [isOver]);
   return (

@@ -1,9 +1,15 @@
-import type { StreamEvent } from "../../api/events.ts";
 import type { components } from "../../api/schema.d.ts";
 import { isRecord } from "../../components/schema/fields.ts";
 
 export type ThreadTurn = components["schemas"]["ThreadTurn"];
 export type Run = components["schemas"]["Run"];
+
+/** An event of a run. */
+interface RunEvent {
+  readonly id: string;
+  readonly event: string;
+  readonly data: unknown;
+}
 
 export interface Attached {
   readonly name: string;
@@ -156,7 +162,7 @@ function callsOf({ calls, record }: ThreadTurn["steps"][number]): readonly Call[
 }
 
 /** Returns a turn after one more event of its run. Data of events is read as it may be: any JSON. */
-export function withEvent(turn: Turn, { event, data }: Pick<StreamEvent, "event" | "data">): Turn {
+export function withEvent(turn: Turn, { event, data }: Pick<RunEvent, "event" | "data">): Turn {
   const of = isRecord(data) ? data : {};
   const text = (name: string) => (typeof of[name] === "string" ? of[name] : "");
   const within = Array.isArray(of["within"]) ? of["within"].map(String) : [];
@@ -260,8 +266,10 @@ export function isRunOver(status: string): boolean {
 }
 
 /** Returns the events after the end of the last turn that was over: those of the turn under way. */
-export function eventsOfOpenTurn(events: readonly StreamEvent[]): {
-  readonly events: readonly StreamEvent[];
+export function eventsOfOpenTurn<Event extends RunEvent>(
+  events: readonly Event[],
+): {
+  readonly events: readonly Event[];
   /** Whether the end of the turn before is among the events. */
   readonly isWhole: boolean;
 } {

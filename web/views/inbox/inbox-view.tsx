@@ -13,7 +13,7 @@ import { links } from "../../links.ts";
 import "../../styles/inbox.css";
 import { WaitForm } from "../chat/waiting.tsx";
 import { useAgents } from "../threads/threads-view.tsx";
-import { type HumanRequest, proposedCalls } from "./answers.ts";
+import type { HumanRequest } from "./answers.ts";
 import { RequestForm } from "./request-form.tsx";
 
 type Asked = components["schemas"]["WaitingRequest"] & HumanRequest;
