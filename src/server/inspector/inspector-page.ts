@@ -1,5 +1,5 @@
 import { packageFolder } from "../../own-package.ts";
-import { pageFile, type PageFile, readPageFiles } from "./page-files.ts";
+import { fileAnswer, pageFile, type PageFile, readPageFiles } from "./page-files.ts";
 
 /** Where the build puts the page. */
 const builtPage = new URL("dist/inspector/", packageFolder());
@@ -69,10 +69,13 @@ export class InspectorPage {
     const files = this.#read();
     const file = files.get(name);
     if (file !== undefined && name !== "index.html")
-      return fileAnswer(request, file, "public, max-age=31536000, immutable");
-    // A file of another build: the page that asks for it is an old one.
+      return fileAnswer(request, file, {
+        "Cache-Control": "public, max-age=31536000, immutable",
+        ...(file.mediaType.startsWith("text/html") && pageHeaders),
+      });
+    // A file of another build: the page that asks for it must be loaded again.
     if (name.startsWith("assets/")) return new Response(null, { status: 404 });
-    return fileAnswer(request, this.#shell(base), "no-cache");
+    return fileAnswer(request, this.#shell(base), { "Cache-Control": "no-cache", ...pageHeaders });
   }
 
   /** Files are read again while the page is not there, so that a build needs no new start. */
@@ -99,20 +102,4 @@ export class InspectorPage {
 
 function escapedAttribute(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;");
-}
-
-function fileAnswer(request: Request, file: PageFile, cache: string): Response {
-  const headers: Record<string, string> = {
-    "Content-Type": file.mediaType,
-    "Cache-Control": cache,
-    ETag: file.etag,
-    Vary: "Accept-Encoding",
-    ...(file.mediaType.startsWith("text/html") && pageHeaders),
-  };
-  if (request.headers.get("if-none-match") === file.etag)
-    return new Response(null, { status: 304, headers });
-  const isGzipped = /\bgzip\b/.test(request.headers.get("accept-encoding") ?? "");
-  if (isGzipped) headers["Content-Encoding"] = "gzip";
-  const body = isGzipped ? file.gzipped : file.bytes;
-  return new Response(request.method === "HEAD" ? null : body, { headers });
 }

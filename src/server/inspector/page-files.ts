@@ -44,6 +44,22 @@ export function pageFile(content: Uint8Array, mediaType: string): PageFile {
   };
 }
 
+/** Answers a GET or HEAD request with a file, or with 304 if the client has it. */
+export function fileAnswer(
+  request: Request,
+  file: PageFile,
+  given: Readonly<Record<string, string>>,
+): Response {
+  const cached = { ETag: file.etag, Vary: "Accept-Encoding", ...given };
+  if (request.headers.get("if-none-match") === file.etag)
+    return new Response(null, { status: 304, headers: cached });
+  const headers: Record<string, string> = { "Content-Type": file.mediaType, ...cached };
+  const isGzipped = /\bgzip\b/.test(request.headers.get("accept-encoding") ?? "");
+  if (isGzipped) headers["Content-Encoding"] = "gzip";
+  const body = isGzipped ? file.gzipped : file.bytes;
+  return new Response(request.method === "HEAD" ? null : body, { headers });
+}
+
 function namesIn(folder: URL): readonly string[] {
   try {
     return readdirSync(folder, { recursive: true, encoding: "utf8" });
