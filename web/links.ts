@@ -35,6 +35,7 @@ export const links = {
   inbox: (query?: Query) => place(["inbox"], query),
   agents: () => place(["agents"]),
   agent: (agentId: string, query?: Query) => place(["agents", agentId], query),
+  agentGraph: (agentId: string) => place(["agents", agentId, "graph"]),
   agentEditor: (agentId: string) => place(["agents", agentId, "edit"]),
   agentVersions: (agentId: string, query?: Query) => place(["agents", agentId, "versions"], query),
   newAgent: () => place(["agents", "new"]),
