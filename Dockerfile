@@ -8,6 +8,7 @@ RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json ./
 COPY src ./src
 COPY checkpointers ./checkpointers
+COPY web ./web
 RUN npm run build
 
 FROM node:20.20.2-slim AS dependencies

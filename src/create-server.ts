@@ -73,7 +73,7 @@ export async function createServer(options: ServerOptions = {}): Promise<Platfor
     import("./server/langgraph/routes.ts"),
     import("./server/workers/routes.ts"),
     import("./server/usage/retention.ts"),
-    import("./package-version.ts"),
+    import("./own-package.ts"),
   ]);
   const { development = false, tools = [] } = options;
   let onRetention: (round: RetentionRound) => void = () => {};

@@ -13,7 +13,7 @@ const rooms = [
   "src/durable-saver.ts",
   "src/nearest-name.ts",
   "src/optional-package.ts",
-  "src/package-version.ts",
+  "src/own-package.ts",
   "src/values",
   "src/expression",
   "src/state",

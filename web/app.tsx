@@ -93,7 +93,7 @@ function Shell() {
         <div class="nav-end">
           <ThemeButton />
           <button type="button" class="button small plain" onClick={openShortcutHelp} title="Keys">
-            <span aria-hidden="true">?</span>
+            <Icon name="keys" />
             <span class="visually-hidden">Keys</span>
           </button>
           <button
@@ -102,7 +102,7 @@ function Shell() {
             onClick={() => (needsKey.value = true)}
             title="API key"
           >
-            <span aria-hidden="true">⚿</span>
+            <Icon name="key" />
             <span class="visually-hidden">API key</span>
           </button>
         </div>

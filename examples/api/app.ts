@@ -7,6 +7,7 @@ export const server = await createServer({
   folder: process.env["DATA"] ?? ".stratagraph",
   // `langgraph dev` speaks LangGraph's protocol itself.
   langgraph: false,
+  inspector: "/stratagraph",
 });
 
 /** An app with a route of its own, and the API. `langgraph.json` mounts it as `http.app`. */

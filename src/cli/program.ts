@@ -22,7 +22,7 @@ import {
   toolResultsOption,
   toolsOption,
 } from "./options.ts";
-import { packageVersion } from "../package-version.ts";
+import { packageVersion } from "../own-package.ts";
 import { addServeCommand } from "./serve/program.ts";
 import { addPlatformCommands } from "./platform/program.ts";
 import { addThreadCommands } from "./threads/program.ts";

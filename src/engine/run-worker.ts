@@ -1,6 +1,6 @@
 import { hostname } from "node:os";
 import type { Clock, IdSource } from "../clock.ts";
-import { packageVersion } from "../package-version.ts";
+import { packageVersion } from "../own-package.ts";
 import type { Database } from "../storage/database.ts";
 import type { Platform } from "../storage/platform/open-platform.ts";
 import { isInScope, type WorkerScope } from "../storage/platform/runs/create-run.ts";

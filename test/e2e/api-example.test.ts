@@ -71,6 +71,8 @@ describe("the example of an app with the API in it", () => {
       expect(assistants.map(({ graph_id: graph }) => graph)).toEqual(["letters"]);
       const own = await fetch(`${dev.url}/ok`);
       expect([own.status, own.headers.get("content-security-policy")]).toEqual([200, null]);
+      const page = await (await fetch(`${dev.url}/stratagraph/threads`)).text();
+      expect(page).toContain('<base href="/stratagraph/">');
       const foreign = { headers: { origin: "https://evil.example" } };
       expect((await fetch(`${dev.url}/v1/agents`, foreign)).status).toBe(403);
     } finally {

@@ -1,5 +1,4 @@
-import { createRequire } from "node:module";
-import { readFileSync } from "node:fs";
+import axe from "axe-core";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
 import { createServer, type PlatformServer, type ServerOptions } from "../../src/create-server.ts";
@@ -18,11 +17,6 @@ const flags = [
   "--disable-component-update",
   "--disable-sync",
 ];
-
-const axeSource = readFileSync(
-  createRequire(import.meta.url).resolve("axe-core/axe.min.js"),
-  "utf8",
-);
 
 export interface OpenOptions {
   readonly width?: number;
@@ -139,6 +133,7 @@ export class InspectorTab implements AsyncDisposable {
 
   /** The page had no errors, and asked nothing outside of its server. */
   expectClean(): void {
+    // oxlint-disable-next-line vitest/no-standalone-expect -- called by tests.
     expect({ complaints: this.complaints, foreign: this.foreign }).toEqual({
       complaints: [],
       foreign: [],
@@ -147,14 +142,14 @@ export class InspectorTab implements AsyncDisposable {
 
   /** What axe finds against WCAG 2.2 AA and good practice, as `rule: element` lines. */
   async axe(): Promise<readonly string[]> {
-    await this.page.evaluate(axeSource);
+    await this.page.evaluate(axe.source);
     return this.page.evaluate(async () => {
-      const { axe } = globalThis as unknown as {
+      const { axe: inPage } = globalThis as unknown as {
         axe: {
           run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }>;
         };
       };
-      const { violations } = await axe.run();
+      const { violations } = await inPage.run();
       return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
     });
   }

@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import { Icon } from "./icon.tsx";
 
 /** Copies a text, and says so. */
 export function CopyButton({
@@ -27,7 +28,7 @@ export function CopyButton({
       title={label}
       onClick={() => void copy()}
     >
-      <span aria-live="polite">{said ?? (isIcon ? "⧉" : label)}</span>
+      <span aria-live="polite">{said ?? (isIcon ? <Icon name="copy" /> : label)}</span>
     </button>
   );
 }

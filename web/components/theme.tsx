@@ -1,4 +1,5 @@
 import { signal } from "@preact/signals";
+import { Icon } from "./icon.tsx";
 
 const keyName = "stratagraph-theme";
 type Theme = "system" | "light" | "dark";
@@ -14,7 +15,6 @@ theme.subscribe((chosen) => {
 /** Goes from the system's theme to light, to dark, and back. */
 export function ThemeButton() {
   const next = order[(order.indexOf(theme.value) + 1) % order.length] ?? "system";
-  const icon = { system: "◐", light: "☀", dark: "☾" }[theme.value];
   return (
     <button
       type="button"
@@ -23,7 +23,7 @@ export function ThemeButton() {
       aria-label={`Theme: ${theme.value}. Change to ${next}.`}
       title={`Theme: ${theme.value}`}
     >
-      <span aria-hidden="true">{icon}</span>
+      <Icon name={theme.value} />
     </button>
   );
 }

@@ -19,6 +19,8 @@ export interface VirtualListProps<Item> {
   readonly row: (item: Item) => ComponentChildren;
   /** `grid-template-columns` of the head and the rows. */
   readonly columns: string;
+  /** The same below 760 pixels, where cells of the class `wide-only` are left out. Default: `columns`. */
+  readonly narrowColumns?: string;
   readonly head?: ComponentChildren;
   /** Pixels of a row at a text size of 16. Default 36. */
   readonly rowHeight?: number;
@@ -102,9 +104,10 @@ export function VirtualList<Item>(props: VirtualListProps<Item>) {
       tabIndex={0}
       role="list"
       aria-label={label}
+      style={{ "--columns": columns, "--narrow-columns": props.narrowColumns ?? columns }}
     >
       {head !== undefined && (
-        <div class="head" aria-hidden="true" style={{ gridTemplateColumns: columns }}>
+        <div class="head" aria-hidden="true">
           {head}
         </div>
       )}
@@ -125,7 +128,6 @@ export function VirtualList<Item>(props: VirtualListProps<Item>) {
                 data-index={index}
                 aria-current={props.isSelected?.(item) === true ? "true" : undefined}
                 style={{
-                  gridTemplateColumns: columns,
                   height: `${height}px`,
                   top: `${start - options.scrollMargin}px`,
                 }}

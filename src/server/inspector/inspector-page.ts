@@ -1,7 +1,8 @@
+import { packageFolder } from "../../own-package.ts";
 import { pageFile, type PageFile, readPageFiles } from "./page-files.ts";
 
 /** Where the build puts the page. */
-const builtPage = new URL("../../../dist/inspector/", import.meta.url);
+const builtPage = new URL("dist/inspector/", packageFolder());
 
 /** The page loads what it was built of, and talks to its own server only. */
 const policy = [

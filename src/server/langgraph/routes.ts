@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { packageVersion } from "../../package-version.ts";
+import { packageVersion } from "../../own-package.ts";
 import type { ApiBase } from "../ports.ts";
 import { defineRoute, type Route } from "../route.ts";
 import { assistantRoutes } from "./assistant-routes.ts";

@@ -117,25 +117,26 @@ export function ThreadsView() {
           keyOf={({ thread_id: id }) => id}
           hrefOf={({ thread_id: id }) => links.thread(id)}
           columns="minmax(14rem, 2fr) minmax(7rem, 1fr) 9rem 4rem 8rem"
+          narrowColumns="minmax(0, 1fr) auto"
           onEnd={threads.more}
           head={
             <>
               <span>Thread</span>
-              <span>Agent</span>
+              <span class="wide-only">Agent</span>
               <span>Status</span>
-              <span>Turns</span>
-              <span>Began</span>
+              <span class="wide-only">Turns</span>
+              <span class="wide-only">Began</span>
             </>
           }
           row={(thread) => (
             <>
               <span class="mono truncate">{thread.thread_id}</span>
-              <span class="truncate">{thread.agent ?? "–"}</span>
+              <span class="truncate wide-only">{thread.agent ?? "–"}</span>
               <span>
                 <Badge status={thread.status} />
               </span>
-              <span class="number">{thread.turns}</span>
-              <span class="faint">
+              <span class="number wide-only">{thread.turns}</span>
+              <span class="faint wide-only">
                 <Ago at={thread.created_at} />
               </span>
             </>
