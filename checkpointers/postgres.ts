@@ -52,7 +52,7 @@ import { asPgPool, checkpointTablesOpener, type SealedTables } from "./tables.ts
 import { type ForkedThread, forkThread, putForked } from "./threads/fork-thread.ts";
 import { deleteThread, prune, removeCheckpoints } from "./threads/prune.ts";
 import { readPendingWrites, rollBackRun } from "./threads/roll-back.ts";
-import { listSummaries, listThreads } from "./threads/summaries.ts";
+import { listPath, listSummaries, listThreads } from "./threads/summaries.ts";
 import { exportThread } from "./threads/transfer/export-thread.ts";
 import { type ImportOptions, importThread } from "./threads/transfer/import-thread.ts";
 import { sealedTables } from "./threads/sealed-tables.ts";
@@ -282,6 +282,11 @@ export class PostgresCheckpointer extends PostgresSaver implements DurableSaver 
     checkName("checkpoint_ns", of.namespace ?? "");
     checkCursor(of.cursor);
     return listSummaries(this.#parts.pool, this.#parts.schema, of);
+  }
+
+  async listPath(of: Parameters<DurableSaver["listPath"]>[0]) {
+    checkName("thread_id", of.threadId);
+    return listPath(this.#parts.pool, this.#parts.schema, of);
   }
 
   /** The threads there are, the most recently updated first. @throws {InvalidPageError} */

@@ -41,6 +41,18 @@ export interface CheckpointSummary {
   readonly forkedFrom?: { readonly threadId: string; readonly checkpointId: string } | null;
 }
 
+/** A checkpoint of a thread or of one of its nested agents, as a step of the thread's path. */
+export type PathCheckpoint = Pick<
+  CheckpointSummary,
+  "namespace" | "id" | "parentId" | "step" | "source" | "nodes" | "createdAt"
+> & {
+  readonly status: string | null;
+  readonly interrupts: number;
+  readonly failures: number;
+  /** The checkpoints from which the agents around a nested one ran, by namespace. */
+  readonly parents: Readonly<Record<string, string>>;
+};
+
 /** The metadata of a thread, read without loading its values. */
 export interface ThreadSummary {
   readonly threadId: string;
@@ -166,6 +178,11 @@ export interface DurableSaver {
   listSummaries(
     of: { readonly threadId: string; readonly namespace?: string } & PageOptions,
   ): Promise<Page<CheckpointSummary>>;
+  /** Newest first, of the thread and of its nested agents. */
+  listPath(of: {
+    readonly threadId: string;
+    readonly limit: number;
+  }): Promise<readonly PathCheckpoint[]>;
   /** Most recently updated first. */
   listThreads(of?: ThreadListOptions): Promise<Page<ThreadSummary>>;
   /** Copies a checkpoint with its pending writes and those of its subgraphs to a new thread, under the same id. */

@@ -1,6 +1,7 @@
 import type { Page, PageOptions } from "../../src/durable-saver.ts";
 import type {
   CheckpointSummary,
+  PathCheckpoint,
   ThreadListOptions,
   ThreadSummary,
 } from "../../src/durable-saver.ts";
@@ -33,22 +34,48 @@ export async function listSummaries(
 ): Promise<Page<CheckpointSummary>> {
   const schema = quoteIdentifier(schemaName);
   const limit = checkLimit(of.limit);
-  // Special writes have numbers of their own: -1 errors, -3 interrupts. In the stock table the same.
-  const count = (idx: number) => `(select count(distinct w.task_id)::int from (
-      select task_id from ${schema}.checkpoint_write_sets s where s.thread_id = c.thread_id and s.checkpoint_ns = c.checkpoint_ns
-        and s.checkpoint_id = c.checkpoint_id and s.idx = ${idx}
-      union all select task_id from ${schema}.checkpoint_writes t where t.thread_id = c.thread_id and t.checkpoint_ns = c.checkpoint_ns
-        and t.checkpoint_id = c.checkpoint_id and t.idx = ${idx}) w)`;
   const { rows } = await database.query<SummaryRow>(
-    `select c.thread_id, c.checkpoint_ns, c.checkpoint_id, c.parent_checkpoint_id, c.metadata, c.summary,
-      encode(c.hash, 'hex') as hash, c.checkpoint ->> 'ts' as stock_at, ${count(-3)} as interrupts, ${count(-1)} as failures
-    from ${schema}.checkpoints c
+    `select ${summaryColumns(schema)} from ${schema}.checkpoints c
     where c.thread_id = $1 and c.checkpoint_ns = $2 and ($3::text is null or c.checkpoint_id < $3)
     order by c.checkpoint_id desc limit $4`,
     [of.threadId, of.namespace ?? "", of.cursor ?? null, limit + 1],
   );
   const items = rows.slice(0, limit).map(toSummary);
   return { items, next: rows.length > limit ? items.at(-1)!.id : null };
+}
+
+/** Reads metadata alone, of at most `limit` checkpoints in all namespaces of a thread. */
+export async function listPath(
+  database: Queryable,
+  schemaName: string,
+  of: { readonly threadId: string; readonly limit: number },
+): Promise<readonly PathCheckpoint[]> {
+  const schema = quoteIdentifier(schemaName);
+  const { rows } = await database.query<SummaryRow>(
+    `select ${summaryColumns(schema)} from ${schema}.checkpoints c
+    where c.thread_id = $1 order by c.checkpoint_id desc, c.checkpoint_ns desc limit $2`,
+    [of.threadId, of.limit],
+  );
+  return rows.map((row) => {
+    const { namespace, id, parentId, step, source, nodes, createdAt, status, ...rest } =
+      toSummary(row);
+    const { interrupts, failures } = rest;
+    const around = Object.entries(fieldsOf(fieldsOf(row.metadata)["parents"]));
+    const parents = Object.fromEntries(around.map(([name, value]) => [name, String(value)]));
+    const own = { namespace, id, parentId, step, source, nodes, createdAt, status };
+    return { ...own, interrupts, failures, parents };
+  });
+}
+
+function summaryColumns(schema: string): string {
+  // Special writes have numbers of their own: -1 errors, -3 interrupts. In the stock table the same.
+  const count = (idx: number) => `(select count(distinct w.task_id)::int from (
+      select task_id from ${schema}.checkpoint_write_sets s where s.thread_id = c.thread_id and s.checkpoint_ns = c.checkpoint_ns
+        and s.checkpoint_id = c.checkpoint_id and s.idx = ${idx}
+      union all select task_id from ${schema}.checkpoint_writes t where t.thread_id = c.thread_id and t.checkpoint_ns = c.checkpoint_ns
+        and t.checkpoint_id = c.checkpoint_id and t.idx = ${idx}) w)`;
+  return `c.thread_id, c.checkpoint_ns, c.checkpoint_id, c.parent_checkpoint_id, c.metadata, c.summary,
+      encode(c.hash, 'hex') as hash, c.checkpoint ->> 'ts' as stock_at, ${count(-3)} as interrupts, ${count(-1)} as failures`;
 }
 
 function toSummary(row: SummaryRow): CheckpointSummary {

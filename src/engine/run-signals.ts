@@ -28,6 +28,7 @@ export type Versions = ReadonlyMap<string, string>;
 export class RunSignals {
   readonly #followers = new Map<string, Set<Follower>>();
   readonly #tails = new Map<string, RunTail>();
+  readonly #listeners = new Set<(key: string) => void>();
   #versions: Versions = new Map();
   #isCarried = false;
   #cancelLook: (() => void) | null = null;
@@ -77,7 +78,14 @@ export class RunSignals {
 
   /** Tells this process that a run has changed. */
   receive(key: string): void {
+    for (const listener of this.#listeners) listener(key);
     for (const follower of this.#followers.get(key) ?? []) follower.tell();
+  }
+
+  /** Calls a function with the key of each change, of all tenants, until the returned function is called. */
+  listen(listener: (key: string) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
   }
 
   /** Whether notices of other processes arrive from now on. All who follow look once, since some may have been missed. */

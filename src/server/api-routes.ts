@@ -1,11 +1,14 @@
 import type { ApiBase } from "./ports.ts";
 import type { Route } from "./route.ts";
 import { checkpointRoutes } from "./checkpoints/routes.ts";
+import { pathRoutes } from "./checkpoints/path-routes.ts";
+import { stepRoutes } from "./checkpoints/step-routes.ts";
 import { threadRoutes } from "./checkpoints/thread-routes.ts";
 import { memoryRoutes } from "./memory/routes.ts";
 import { runRoutes } from "./runs/routes.ts";
 import { scheduleRoutes } from "./schedules/routes.ts";
 import { toolRoutes } from "./tools/routes.ts";
+import { changeRoutes } from "./runs/change-routes.ts";
 import { eventRoutes } from "./runs/event-routes.ts";
 import { waitingRoutes } from "./runs/waiting-routes.ts";
 import { retentionRoutes } from "./usage/retention.ts";
@@ -20,6 +23,7 @@ export function apiRoutes(base: ApiBase): readonly Route[] {
     ...runRoutes(base),
     ...waitingRoutes(base),
     ...eventRoutes(base),
+    ...changeRoutes(base),
     ...scheduleRoutes(base),
     ...retryRoutes(base),
     ...workerRoutes(base),
@@ -30,5 +34,7 @@ export function apiRoutes(base: ApiBase): readonly Route[] {
     ...retentionRoutes(base),
     ...checkpointRoutes(base),
     ...threadRoutes(base),
+    ...stepRoutes(base),
+    ...pathRoutes(base),
   ];
 }

@@ -20,6 +20,16 @@ export function integerParameter(of: {
     .default(of.default);
 }
 
+/** A whole number from 0 in the query, which may be left out. */
+export function optionalInteger(description: string) {
+  return z
+    .string()
+    .regex(/^\d{1,9}$/, "expected a whole number from 0")
+    .transform(Number)
+    .meta({ type: "integer", minimum: 0, maximum: 999_999_999, description })
+    .optional();
+}
+
 /** Returns the schema of a parameter's text without control characters. */
 export function textUpTo(characters: number) {
   return z

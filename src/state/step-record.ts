@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { jsonHead } from "../values/bounded-json.ts";
+import { isRecord } from "../values/json.ts";
 import { truncationNote, headOf } from "../values/text.ts";
 import type { FinishReason, ModelCallRecord, Reasoning } from "./usage.ts";
 import type { Usage } from "./usage.ts";
@@ -127,6 +128,15 @@ export interface StepRecord {
   model_calls?: readonly ModelCallRecord[];
   /** Set if the fallback model answered instead of the chosen one. */
   fallback: { from: string; reason: string } | null;
+}
+
+/** Returns whether a stored value has the shape of a step record; edited states may hold others. */
+export function isStepRecord(value: unknown): value is StepRecord {
+  return (
+    isRecord(value) &&
+    typeof value["step_index"] === "number" &&
+    Array.isArray(value["tool_results"])
+  );
 }
 
 /** The step in progress, before its tool calls have completed. Null between steps. */

@@ -1,17 +1,6 @@
-/** The meaning of a status: one colour each. */
-export type Tone = "good" | "wait" | "bad" | "live" | "idle";
+import { type Tone, toneOf } from "./tone.ts";
 
-const tones: readonly (readonly [RegExp, Tone])[] = [
-  [/^(?:complete|completed|success|succeeded|done|finished|active|ok)/i, "good"],
-  [/^(?:awaiting|waiting|interrupted|paused|asked|needs)/i, "wait"],
-  [/^(?:failed|failure|error|dead|timeout|aborted|stuck|lost)/i, "bad"],
-  [/^(?:running|executing|planning|reasoning|acting|reflecting|started|live)/i, "live"],
-];
-
-/** Returns the tone of a status of a run, thread, step, call, subtask or worker. */
-export function toneOf(status: string): Tone {
-  return tones.find(([pattern]) => pattern.test(status))?.[1] ?? "idle";
-}
+export { type Tone, toneOf } from "./tone.ts";
 
 /** A status with its colour. The text says it too. */
 export function Badge({ status, tone = toneOf(status) }: { status: string; tone?: Tone }) {

@@ -5,7 +5,7 @@ import { nearestName } from "../../nearest-name.ts";
 import { checkThreadId } from "../../runtime/errors.ts";
 import { UnknownStepError, UnknownTurnError } from "../../runtime/threads/context-options.ts";
 import { toActionRecords } from "../../state/action-record.ts";
-import type { StepRecord } from "../../state/step-record.ts";
+import { isStepRecord, type StepRecord } from "../../state/step-record.ts";
 import type { ThreadVerification } from "../../durable-saver.ts";
 import type { CheckpointRef, StoredState } from "../../runtime/threads/threads.ts";
 import { StoppedError } from "../agents/with-runtime.ts";
@@ -15,7 +15,7 @@ import { printJson, printLines, snakeKeys } from "../output.ts";
 import { exitCodes } from "../report-error.ts";
 import { count } from "../view/figures.ts";
 import { plainLine, plainText } from "../view/terminal.ts";
-import { actionLines, attemptLines, isStep, type StepAction } from "../view/thread/action-lines.ts";
+import { actionLines, attemptLines, type StepAction } from "../view/thread/action-lines.ts";
 import { historyLines, threadTable } from "../view/thread/history-lines.ts";
 import { diffLines, stateLines } from "../view/thread/state-lines.ts";
 import { plainData, plainJson } from "../../values/diff.ts";
@@ -198,7 +198,7 @@ function selectActions(
   { steps, turn_number: last }: StoredState["values"],
   { threadId, turn, step }: Pick<ShowOptions, "turn" | "step"> & { readonly threadId: string },
 ): readonly StepAction[] {
-  const records = Array.isArray(steps) && steps.every(isStep) ? steps : [];
+  const records = Array.isArray(steps) && steps.every(isStepRecord) ? steps : [];
   const lastTurn = typeof last === "number" ? last : -1;
   const isWhole = turn === undefined && step === undefined;
   const chosen = turn ?? Math.max(0, lastTurn);

@@ -5,6 +5,7 @@ import { cancelThread } from "./cancel.ts";
 import { diffStates, viewsOf } from "./checkpoint-view.ts";
 import { forkThread, replayThread } from "./travel.ts";
 import { readContext } from "./read-context.ts";
+import { readPath } from "./path.ts";
 import { readPlans } from "./plans.ts";
 import { recoverThread } from "./recover.ts";
 import { storedState, valuesOf } from "./stored.ts";
@@ -32,7 +33,7 @@ export function createThreads(services: ThreadServices): Threads {
       const archive = archiveOf(services, "stateAt", "listSummaries", "drain", "definitionOf");
       await archive.drain(checkThreadId(of.threadId));
       const tuple = await checkpointAt(services, of);
-      const ref = { threadId: of.threadId, checkpointId: tuple.checkpoint.id };
+      const ref = { ...of, checkpointId: tuple.checkpoint.id };
       const summary = await summaryOf(archive, ref);
       if (summary === null) throw services.noCheckpoint(ref.threadId, ref.checkpointId);
       return storedState(tuple, summary, { archive, checkpointer: checkpointerOf(services) });
@@ -46,6 +47,7 @@ export function createThreads(services: ThreadServices): Threads {
 
     context: (of) => readContext(services, of),
     plans: (threadId) => readPlans(services, threadId),
+    path: (threadId) => readPath(services, threadId),
     fork: (of) => forkThread(services, of),
     replay: (agent, of) => replayThread(services, agent, of) as Promise<never>,
     recover: (agent, of) => recoverThread(services, agent, of) as Promise<never>,
@@ -108,12 +110,14 @@ const pageSize = 500;
 
 async function summaryOf(
   archive: Pick<DurableSaver, "listSummaries">,
-  { threadId, checkpointId }: { threadId: string; checkpointId: string },
+  of: { threadId: string; checkpointId: string; namespace?: string },
 ): Promise<CheckpointSummary | null> {
+  const { threadId, checkpointId, namespace = "" } = of;
   let cursor: string | null = null;
   do {
     const page: Awaited<ReturnType<typeof archive.listSummaries>> = await archive.listSummaries({
       threadId,
+      namespace,
       limit: cursor === null ? 1 : pageSize,
       ...(cursor !== null && { cursor }),
     });

@@ -47,18 +47,19 @@ export function archiveOf<Method extends keyof DurableSaver>(
 }
 
 /**
- * Returns a checkpoint of the thread itself; the last one if no id is given.
+ * Returns a checkpoint of the thread itself, or of a nested agent; the last one if no id is given.
  *
  * @throws NoCheckpointError, CorruptCheckpointError
  */
 export async function checkpointAt(
   services: ThreadServices,
-  { threadId, checkpointId }: { threadId: string; checkpointId?: string | undefined },
+  of: { threadId: string; checkpointId?: string | undefined; namespace?: string | undefined },
 ): Promise<CheckpointTuple> {
+  const { threadId, checkpointId, namespace = "" } = of;
   const tuple = await checkpointerOf(services).getTuple({
     configurable: {
       thread_id: threadId,
-      checkpoint_ns: "",
+      checkpoint_ns: namespace,
       ...(checkpointId !== undefined && { checkpoint_id: checkpointId }),
     },
   });

@@ -25,6 +25,7 @@ import type {
   NodeOutcome,
 } from "./checkpoint-view.ts";
 import type { ContextOptions, ThreadContext } from "./context-options.ts";
+import type { ThreadPath } from "./path.ts";
 import type { MeasuredPath, ThreadPlan } from "./plans.ts";
 import type { SettledCall } from "./services.ts";
 import type { SkippedCheckpoint } from "./intact-checkpoint.ts";
@@ -41,6 +42,7 @@ export type {
   StoredState,
   StoredTask,
   ThreadContext,
+  ThreadPath,
   ThreadPlan,
   ValueChange,
 };
@@ -154,11 +156,16 @@ export interface Threads {
     options?: { cursor?: string; limit?: number; namespace?: string },
   ): Promise<Page<CheckpointView>>;
   /**
-   * Returns the state at a checkpoint; at the last one if no id is given.
+   * Returns the state at a checkpoint; at the last one if no id is given. `namespace` is that of a nested agent; default
+   * the thread itself.
    *
    * @throws NoCheckpointError, CorruptCheckpointError, NoArchiveError
    */
-  stateAt(of: { threadId: string; checkpointId?: string }): Promise<StoredState>;
+  stateAt(of: {
+    threadId: string;
+    checkpointId?: string;
+    namespace?: string;
+  }): Promise<StoredState>;
   /** Returns the differences of `b` from `a` by channel; equal states have none. @throws as `stateAt` */
   diff(a: CheckpointRef, b: CheckpointRef): Promise<readonly ChannelDiff[]>;
   /**
@@ -175,6 +182,11 @@ export interface Threads {
    * if it has none. @throws NoCheckpointError, CorruptCheckpointError, NoCheckpointerError
    */
   plans(threadId: string): Promise<readonly ThreadPlan[]>;
+  /**
+   * Returns the nodes that a thread and its nested agents ran, in the order in which they ended, from the metadata of its
+   * newest 10,000 checkpoints. @throws NoCheckpointError, NoArchiveError
+   */
+  path(threadId: string): Promise<ThreadPath>;
   /**
    * Creates a thread that begins at a checkpoint of another and shares its stored data. Nothing is run; `executeAgent`
    * with `input: null` resumes an unfinished turn. A fork of the last checkpoint waits for the same answers and keeps
@@ -271,6 +283,7 @@ export function lazyThreads(load: () => Promise<Threads>): Threads {
     diff: async (a, b) => (await loaded()).diff(a, b),
     context: async (of) => (await loaded()).context(of),
     plans: async (threadId) => (await loaded()).plans(threadId),
+    path: async (threadId) => (await loaded()).path(threadId),
     fork: async (of) => (await loaded()).fork(of),
     replay: async (agent, of) => (await loaded()).replay(agent, of),
     recover: async (agent, of) => (await loaded()).recover(agent, of),

@@ -28,11 +28,12 @@ export class StateViewer {
   }
 
   /** @throws HttpProblem `not_found`; `conflict` for a damaged checkpoint */
-  async stateAt(checkpointId?: string): Promise<StoredState> {
+  async stateAt(checkpointId?: string, namespace?: string): Promise<StoredState> {
     const { threadId } = this;
     const id = checkpointId !== undefined && { checkpointId };
+    const within = namespace !== undefined && { namespace };
     return this.runtime.threads
-      .stateAt({ threadId, ...id })
+      .stateAt({ threadId, ...id, ...within })
       .catch((thrown: unknown) => refuseDamaged(thrown));
   }
 

@@ -49,7 +49,7 @@ export class RunDesk {
    * another agent, and for one that waits for answers
    */
   async start({ tenantId }: Principal, agentId: string, body: StartBody): Promise<Run> {
-    const { platform, ids } = this.base;
+    const { platform, ids, signals } = this.base;
     const { agent, ...given } = await this.checkInput(tenantId, agentId, body.input);
     const threadId = body.thread_id ?? ids();
     if (body.thread_id) {
@@ -79,6 +79,7 @@ export class RunDesk {
     };
     const run = await this.base.queue.add((claim) => platform.runs.create(tenantId, first, claim));
     platform.usage.count(tenantId, { runs: 1 });
+    signals.receive(run.id);
     return asQueued(run);
   }
 

@@ -1,6 +1,5 @@
 import type { ActionRecord, ActionToolCall } from "../../../state/action-record.ts";
 import type { StepRecord, ToolResult } from "../../../state/step-record.ts";
-import { isRecord } from "../../../values/json.ts";
 import { minuteOf } from "../figures.ts";
 import { callLines, toolLines } from "../run/tool-line.ts";
 import { cutToWidth, plainLine, wrapText } from "../terminal.ts";
@@ -78,12 +77,4 @@ export function attemptLines(
 export function listTitle(title: string, shown: number, all: number): string {
   const total = all.toLocaleString("en");
   return shown === all ? `${title} (${total})` : `${title} (last ${shown} of ${total})`;
-}
-
-export function isStep(value: unknown): value is StepRecord {
-  return (
-    isRecord(value) &&
-    typeof value["step_index"] === "number" &&
-    Array.isArray(value["tool_results"])
-  );
 }

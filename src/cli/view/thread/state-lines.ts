@@ -6,7 +6,7 @@ import type {
   StoredTask,
   ValueChange,
 } from "../../../runtime/threads/threads.ts";
-import type { StepRecord } from "../../../state/step-record.ts";
+import { isStepRecord, type StepRecord } from "../../../state/step-record.ts";
 import { isRecord } from "../../../values/json.ts";
 import { headOf } from "../../../values/text.ts";
 import { byteSize, count, minuteOf, timeAgo } from "../figures.ts";
@@ -18,7 +18,7 @@ import { requestLines } from "../run/request-lines.ts";
 import { toolLines } from "../run/tool-line.ts";
 import { cutToWidth, plainLine, type Style, textWidth, wrapText } from "../terminal.ts";
 import { elementLines, namedValueLines, type ValueOptions } from "../values.ts";
-import { isStep, listTitle } from "./action-lines.ts";
+import { listTitle } from "./action-lines.ts";
 import { triggerNames } from "./history-lines.ts";
 
 export interface StateOptions extends ValueOptions {
@@ -197,7 +197,8 @@ function listSection(title: string, value: unknown, most: number, options: State
 
 function stepSection(value: unknown, options: StateOptions): string[] {
   if (!Array.isArray(value) || value.length === 0) return [];
-  if (options.full || !value.every(isStep)) return listSection("Steps", value, shownSteps, options);
+  if (options.full || !value.every(isStepRecord))
+    return listSection("Steps", value, shownSteps, options);
   const shown = value.slice(-shownSteps);
   const turns = new Set(shown.map(({ turn_number }) => turn_number));
   const lines = shown.flatMap((step) => stepLines(step, turns.size > 1, options));

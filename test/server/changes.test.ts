@@ -1,0 +1,81 @@
+import { AIMessage } from "@langchain/core/messages";
+import { describe, expect, it } from "vitest";
+import { useDatabase } from "../helpers/databases.ts";
+import { calculates, gate, useRunServers } from "../helpers/run-server.ts";
+
+describe.each(["pglite", "postgres"] as const)("on %s", (kind) => {
+  const database = useDatabase(kind);
+  const start = useRunServers(database);
+
+  describe.skipIf(!database.available)("the changes of a tenant", () => {
+    it("name runs that are queued, wait, go on and end, and none of other tenants", async () => {
+      const server = await start([calculates, "It is 42.", "Hidden."]);
+      const other = await server.join();
+      const changes = await server.stream("/v1/changes");
+      const others = await server.stream("/v1/changes", { key: other.key });
+      expect(await changes.next()).toMatchObject({ event: "ready", data: {} });
+      expect(await others.next()).toMatchObject({ event: "ready" });
+      const runs = await server.agent();
+      const { json } = await server.post(runs, { input: { message: "6 * 7?" } });
+      const [run_id, thread_id] = [String(json["run_id"]), String(json["thread_id"])];
+      const until = async (status: string) => {
+        for (;;) {
+          const change = await changes.next();
+          expect(change).toMatchObject({
+            event: "change",
+            data: { run_id, thread_id, agent_id: runs.split("/")[3] },
+          });
+          if (change?.data["status"] === status) return change.data;
+        }
+      };
+      const waiting = await until("awaiting_human");
+      const listed = await server.send("GET", "/v1/requests");
+      const [request] = listed.json["requests"] as { id: string }[];
+      const answers = { [String(request?.id)]: { decision: "approve" } };
+      await server.post(`${runs}/${run_id}/resume`, { answers });
+      const ended = await until("complete");
+      expect(Number(ended["last_event"])).toBeGreaterThan(Number(waiting["last_event"]));
+      const plain = { name: "plain" };
+      const made = await server.send("POST", "/v1/agents", { body: plain, key: other.key });
+      const path = `/v1/agents/${String(made.json["id"])}/runs`;
+      const hidden = await server.post(path, { input: { message: "Hi" } }, { key: other.key });
+      const first = await others.next();
+      expect(first?.data["run_id"]).toBe(hidden.json["run_id"]);
+      changes.close();
+      others.close();
+    });
+
+    it("are left out while nothing is new, and found without notices", async () => {
+      const busy = gate();
+      const waits = async () => {
+        await busy.wait();
+        return new AIMessage("Late.");
+      };
+      const server = await start([waits]);
+      const runs = await server.agent({ name: "plain" });
+      const { json } = await server.post(runs, { input: { message: "Hi" } });
+      await busy.arrived;
+      const changes = await server.stream("/v1/changes");
+      await changes.next();
+      const { signals } = server.base;
+      const run = String(json["run_id"]);
+      for (let count = 0; count < 1_000; count += 1) signals.receive(run);
+      // What another process writes, without a notice.
+      signals.receive = () => {};
+      busy.open();
+      const change = await changes.next();
+      expect(change?.data).toMatchObject({ run_id: run, status: "complete" });
+      changes.close();
+    });
+
+    it("end with the server, and need the scope of runs", async () => {
+      const server = await start([]);
+      const { key } = await server.join(["agents:read"]);
+      expect((await server.send("GET", "/v1/changes", { key })).status).toBe(403);
+      const changes = await server.stream("/v1/changes");
+      await changes.next();
+      await server.server.close(0);
+      expect(await changes.next()).toBeNull();
+    });
+  });
+});
