@@ -43,6 +43,6 @@ export const links = {
   queue: (query?: Query) => place(["queue"], query),
   schedules: (query?: Query) => place(["schedules"], query),
   experiments: (query?: Query) => place(["experiments"], query),
-  reference: (operationId?: string) =>
-    place(["api", ...(operationId === undefined ? [] : [operationId])]),
+  reference: (operationId?: string, query?: Query) =>
+    place(["api", ...(operationId === undefined ? [] : [operationId])], query),
 } as const;

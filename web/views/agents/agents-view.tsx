@@ -21,11 +21,15 @@ export function AgentsView() {
   useShortcuts("Agents", [
     { keys: "n", does: "Create an agent", run: () => route(links.newAgent()) },
   ]);
-  const agents = usePages<ListedAgent>("agents list", async (cursor, signal) => {
-    const query = { limit: 200, ...(cursor !== null && { cursor }) };
-    const body = await bodyOf(api.GET("/v1/agents", { params: { query }, signal }));
-    return { items: body.agents, next: body.next_cursor };
-  }, { keyOf: ({ id }) => id });
+  const agents = usePages<ListedAgent>(
+    "agents list",
+    async (cursor, signal) => {
+      const query = { limit: 200, ...(cursor !== null && { cursor }) };
+      const body = await bodyOf(api.GET("/v1/agents", { params: { query }, signal }));
+      return { items: body.agents, next: body.next_cursor };
+    },
+    { keyOf: ({ id }) => id },
+  );
   const runs = useRecentRuns();
   return (
     <Page
@@ -97,13 +101,18 @@ const countedRuns = 200;
 function useRecentRuns(): ReadonlyMap<string, RunCount> {
   const { data } = useQuery(
     "agents runs",
-    (signal) =>
-      bodyOf(api.GET("/v1/runs", { params: { query: { limit: countedRuns } }, signal })),
+    (signal) => bodyOf(api.GET("/v1/runs", { params: { query: { limit: countedRuns } }, signal })),
     { refreshOn: () => true },
   );
   const counts = new Map<string, RunCount>();
   for (const { agent_id: id, status } of data?.runs ?? []) {
-    const { lastStatus, count, failed } = counts.get(id) ?? { lastStatus: status, count: 0, failed: 0 };
+    // Runs of LangGraph's protocol may be of graphs that are not stored here.
+    if (id === null) continue;
+    const { lastStatus, count, failed } = counts.get(id) ?? {
+      lastStatus: status,
+      count: 0,
+      failed: 0,
+    };
     const isFailed = status === "failed" || status === "dead";
     counts.set(id, { lastStatus, count: count + 1, failed: failed + Number(isFailed) });
   }

@@ -49,12 +49,21 @@ export function FolderProblems() {
           </ul>
         </details>
       )}
-      <span class="faint">Agents keep the last version without problems. Save the file to check it again.</span>
+      <span class="faint">
+        Agents keep the last version without problems. Save the file to check it again.
+      </span>
     </section>
   );
 }
 
-function Problem({ file, line, column, path, message, suggestion }: FolderCheck["problems"][number]) {
+function Problem({
+  file,
+  line,
+  column,
+  path,
+  message,
+  suggestion,
+}: FolderCheck["problems"][number]) {
   const place = [file, line, column].filter((part) => part !== null).join(":");
   return (
     <>

@@ -33,7 +33,10 @@ export function diffLines(before: string, after: string): readonly DiffLine[] {
   const common = commonLengths(a.slice(start, endA), b.slice(start, endB));
   while (i < endA || j < endB) {
     if (i < endA && j < endB && common !== null && a[i] === b[j]) same();
-    else if (j >= endB || (i < endA && (common === null || isRemovedFirst(common, i - start, j - start))))
+    else if (
+      j >= endB ||
+      (i < endA && (common === null || isRemovedFirst(common, i - start, j - start)))
+    )
       removed();
     else added();
   }
@@ -69,7 +72,7 @@ function isRemovedFirst({ width, lengths }: Table, i: number, j: number): boolea
 /** Lines that are shown around changes. */
 const context = 3;
 
-/** Replaces runs of equal lines far from any change by how many they are. */
+/** Replaces runs of equal lines far from any change by how many they are. A single one stays. */
 export function foldSame(lines: readonly DiffLine[]): readonly (DiffLine | number)[] {
   const shown = new Set<number>();
   lines.forEach(({ kind }, at) => {
@@ -81,7 +84,9 @@ export function foldSame(lines: readonly DiffLine[]): readonly (DiffLine | numbe
   lines.forEach((line, at) => {
     if (!shown.has(at)) hidden += 1;
     else {
-      if (hidden > 0) folded.push(hidden);
+      const before = lines[at - 1];
+      if (hidden === 1 && before !== undefined) folded.push(before);
+      else if (hidden > 0) folded.push(hidden);
       hidden = 0;
       folded.push(line);
     }
