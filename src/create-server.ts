@@ -75,7 +75,7 @@ export async function createServer(options: ServerOptions = {}): Promise<Platfor
     import("./server/usage/retention.ts"),
     import("./own-package.ts"),
   ]);
-  const { development = false, tools = [] } = options;
+  const { development = false } = options;
   let onRetention: (round: RetentionRound) => void = () => {};
   const engine = await openEngine(options, (round) => onRetention(round));
   try {
@@ -88,9 +88,9 @@ export async function createServer(options: ServerOptions = {}): Promise<Platfor
     const known: ApiBase["known"] = (ofTenant, names) =>
       runtimes.use(ofTenant, ({ runtime }) => loader.known(ofTenant, names, runtime.tools));
     const compileDrawing: ApiBase["compileDrawing"] = (definition, agents) =>
-      compileForDrawing(definition, { tools, agents });
+      compileForDrawing(definition, { tools: options.tools, agents });
     const running = { platform, runtimes, loadAgent: loader.load, queue, executor, signals };
-    const parts = { ...running, allow, tools, known, compileDrawing };
+    const parts = { ...running, allow, known, compileDrawing };
     const base: ServerBase = { ...parts, database, clock, ids, logger };
     const server = createServerWith(
       {
@@ -168,7 +168,7 @@ async function drawAgent(
 /** Compiles a graph that is only drawn, without a database, keys or models. */
 async function compileForDrawing(
   definition: AgentDefinition,
-  of: { readonly tools?: RuntimeOptions["tools"]; readonly agents?: AgentRegistry },
+  of: { readonly tools?: RuntimeOptions["tools"] | undefined; readonly agents?: AgentRegistry },
 ): Promise<AgentGraph> {
   const [{ compileAgent, createRuntime }, { drawableDefinition, drawingModels, drawingServices }] =
     await Promise.all([import("./app.ts"), import("./compile/draw-graph.ts")]);

@@ -37,7 +37,7 @@ export interface EngineOptions extends WorkerScope {
    * for one tenant with all scopes, and it listens on loopback only. Default false.
    */
   readonly development?: boolean;
-  /** Tools that definitions may name, in addition to the built-in ones. */
+  /** Tools that definitions may name, in addition to the built-in ones. Read when the runtime of a tenant is opened. */
   readonly tools?: RuntimeOptions["tools"];
   /**
    * Opens the runtime of a tenant, with at least the options given. Default: `createRuntime`, without the secrets and
@@ -164,7 +164,7 @@ export async function openEngine(
   ]);
   const { env = process.env, databaseUrl: url = env["DATABASE_URL"], folder } = options;
   const { listenUrl, preparedStatements, maxConnections, kinds, labels } = options;
-  const { development = false, tools = [] } = options;
+  const { development = false } = options;
   const { clock = systemClock, ids = systemIds, logger = silent } = options;
   const own =
     options.database === undefined
@@ -200,7 +200,7 @@ export async function openEngine(
           database,
           clock,
           ids,
-          tools,
+          tools: options.tools ?? [],
           tenantId: ofTenant,
           fences,
         });

@@ -8,7 +8,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { Client } from "@langchain/langgraph-sdk";
-import { outbox, serve } from "./server.ts";
+import { serve } from "./server.ts";
+import { outbox } from "./tools.ts";
 
 const [, program = "", command, name = "Ida"] = process.argv;
 const about = { topic: "letters" };

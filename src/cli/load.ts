@@ -1,4 +1,5 @@
 import { stat } from "node:fs/promises";
+import { createRequire } from "node:module";
 import { extname, isAbsolute, relative, resolve, sep } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { AgentDefinition } from "../definition/agent-definition.ts";
@@ -55,10 +56,14 @@ class ModuleLoadError extends StratagraphError {
  * @param file absolute path of a file that exists
  * @throws ModuleLoadError; UsageError when it is TypeScript and tsx is not installed; what it threw on purpose
  */
-async function loadModule(file: string): Promise<Record<string, unknown>> {
+async function loadModule(file: string, version = 0): Promise<Record<string, unknown>> {
   if (typescriptExtensions.includes(extname(file))) await ensureTypeScript(file);
   try {
-    const module = (await import(pathToFileURL(file).href)) as Record<string, unknown>;
+    const { href } = pathToFileURL(file);
+    const url = version === 0 ? href : `${href}?version=${version}`;
+    // A CommonJS module is known by its file alone.
+    if (version > 0) delete createRequire(import.meta.url).cache[file];
+    const module = (await import(url)) as Record<string, unknown>;
     return isCommonJs(module) ? module["default"] : module;
   } catch (thrown) {
     if (thrown instanceof StratagraphError) throw thrown;
@@ -104,8 +109,9 @@ async function registerTsx(file: string): Promise<void> {
 function placeIn(file: string, thrown: unknown): string {
   const stack = thrown instanceof Error ? (thrown.stack ?? "") : "";
   for (const name of [pathToFileURL(file).href, file]) {
-    const start = stack.indexOf(`${name}:`);
-    if (start >= 0) return /^\d+(?::\d+)?/.exec(stack.slice(start + name.length + 1))?.[0] ?? "";
+    const start = stack.indexOf(name);
+    const place = /^(?:\?version=\d+)?:(\d+(?::\d+)?)/.exec(stack.slice(start + name.length));
+    if (start >= 0 && place?.[1] !== undefined) return place[1];
   }
   return "";
 }
@@ -164,16 +170,20 @@ function isDefinition(value: unknown): value is AgentDefinition {
  * Loads the tools of a module that exports them as the array `tools`, or as its default.
  *
  * @param path relative to `cwd`
+ * @param version loads the module anew for each number; modules that it imports stay as they are
  * @throws UsageError, ModuleLoadError
  */
-export async function loadTools(path: string, cwd: string): Promise<readonly AgentTool[]> {
+export async function loadTools(
+  path: string,
+  { cwd, version = 0 }: { readonly cwd: string; readonly version?: number },
+): Promise<readonly AgentTool[]> {
   if (!moduleExtensions.includes(extname(path).toLowerCase())) {
     throw new UsageError(
       `${path} is not a tools module: expected ${moduleExtensions.join(", ")}.`,
       "unknown_file_type",
     );
   }
-  const module = await loadModule(await existingFile(resolve(cwd, path), path));
+  const module = await loadModule(await existingFile(resolve(cwd, path), path), version);
   const tools = module["tools"] ?? module["default"];
   if (Array.isArray(tools) && tools.every(isTool)) return tools;
   throw new UsageError(

@@ -23,7 +23,7 @@ import {
   toolsOption,
 } from "./options.ts";
 import { packageVersion } from "../own-package.ts";
-import { addServeCommand } from "./serve/program.ts";
+import { addDevCommand, addServeCommand } from "./serve/program.ts";
 import { addPlatformCommands } from "./platform/program.ts";
 import { addThreadCommands } from "./threads/program.ts";
 import { addToolCommands } from "./tools/program.ts";
@@ -152,6 +152,7 @@ export function createProgram(io: CliIo, exitWith: (code: number) => void): Comm
   addThreadCommands(program, io, exitWith);
   addMemoryCommands(program, io, exitWith);
   addEncryptionCommands(program, io, exitWith);
+  addDevCommand(program, io, exitWith);
   addServeCommand(program, io, exitWith);
   addWorkerCommands(program, io, exitWith);
   addPlatformCommands(program, io, exitWith);

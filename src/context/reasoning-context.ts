@@ -146,6 +146,8 @@ export interface ContextMetadata {
   /** In order; the steps that were given, or are covered by a summary. */
   readonly steps: readonly StepShown[];
   readonly conversation: Readonly<Record<MessageFidelity, number>>;
+  /** Why each message is there, in their order. */
+  readonly sources: readonly MessageSource[];
   /** The remembered entries, in order. */
   readonly memories: readonly MemoryShown[];
   /** Calls of a model that summarised results for this context; empty without `summarize`. */
@@ -169,6 +171,14 @@ export interface ContextTokens {
   readonly raw: number;
   /** `raw` less `total`. */
   readonly saved: number;
+}
+
+/** The part of a context that a message belongs to. */
+export interface MessageSource {
+  /** `summary` is of earlier turns; `request` is what is asked last. Steps in lines are part of the conversation. */
+  readonly section: "system" | "memory" | "summary" | "conversation" | "steps" | "request";
+  /** The step that it renders; null for other sections. */
+  readonly step: Pick<StepShown, "turn" | "step" | "fidelity"> | null;
 }
 
 export interface StepShown {

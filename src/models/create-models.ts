@@ -63,6 +63,15 @@ export interface CreateModelsOptions {
   readonly random?: () => number;
 }
 
+/** Returns the model of definitions that name none. */
+export function defaultModelRef({
+  defaultModel,
+  env,
+}: Pick<CreateModelsOptions, "defaultModel" | "env">): string {
+  const usual = env["OPENAI_API_KEY"] ? "openai:gpt-4o-mini" : "offline:rules";
+  return defaultModel || env["STRATAGRAPH_MODEL"] || usual;
+}
+
 /**
  * The models of one runtime. Nothing is loaded before a model of its provider is resolved.
  *
@@ -84,8 +93,7 @@ export function createModels(options: CreateModelsOptions): ModelSource {
       ? undefined
       : new CircuitBreaker(clock, options.circuitBreaker);
   const resolved = new Map<string, Promise<AgentModel>>();
-  const fallbackDefault = env["OPENAI_API_KEY"] ? "openai:gpt-4o-mini" : "offline:rules";
-  const defaultModel = options.defaultModel || env["STRATAGRAPH_MODEL"] || fallbackDefault;
+  const defaultModel = defaultModelRef(options);
 
   function find(ref: string): Found {
     const instance = options.instances?.[ref];

@@ -1,6 +1,7 @@
 import type { ApiBase } from "./ports.ts";
 import type { Route } from "./route.ts";
 import { checkpointRoutes } from "./checkpoints/routes.ts";
+import { contextRoutes } from "./checkpoints/context-routes.ts";
 import { pathRoutes } from "./checkpoints/path-routes.ts";
 import { stepRoutes } from "./checkpoints/step-routes.ts";
 import { threadRoutes } from "./checkpoints/thread-routes.ts";
@@ -36,5 +37,6 @@ export function apiRoutes(base: ApiBase): readonly Route[] {
     ...threadRoutes(base),
     ...stepRoutes(base),
     ...pathRoutes(base),
+    ...contextRoutes(base),
   ];
 }

@@ -12,6 +12,7 @@ import {
 } from "./http/node-server.ts";
 import { createHttpApp } from "./http-app.ts";
 import { InspectorPage } from "./inspector/inspector-page.ts";
+import { IdempotentRequests } from "./idempotency.ts";
 import { Metrics } from "./metrics.ts";
 import type { PipelineOptions } from "./pipeline.ts";
 import type { IdempotencyStore, ServerLogger, TenantLimitStores } from "./ports.ts";
@@ -115,7 +116,8 @@ export function createServerWith(parts: ServerParts, options: HttpOptions = {}):
     rates: new RateLimiter(options.rates ?? {}, clock),
     logger,
     tenantLimits: parts.tenantLimits === null ? null : new TenantLimits(parts.tenantLimits, clock),
-    idempotency: parts.idempotency,
+    idempotency:
+      parts.idempotency && new IdempotentRequests({ store: parts.idempotency, logger, clock }),
     metrics,
     clock,
     body: {
@@ -159,6 +161,7 @@ export function createServerWith(parts: ServerParts, options: HttpOptions = {}):
       ...[...listening].map((server) => server.close(graceMs)),
     ]);
     closedSignal.abort(new ServerClosedError());
+    await pipeline.idempotency?.close();
     try {
       await pipeline.tenantLimits?.flush();
     } catch (thrown) {

@@ -5,16 +5,15 @@ import { schemaProblems } from "../definition/check/schema-problems.ts";
 import type { Principal } from "../storage/platform/platform.ts";
 import { authenticate, type AuthenticateOptions, checkScopes } from "./authenticate.ts";
 import { type BodyLimits, type JsonBody, readJsonBody } from "./http/read-body.ts";
-import { onceByKey } from "./idempotency.ts";
+import type { IdempotentRequests } from "./idempotency.ts";
 import type { Metrics } from "./metrics.ts";
-import type { IdempotencyStore } from "./ports.ts";
 import { HttpProblem, type PointedProblem, pointedProblems, problemMediaType } from "./problems.ts";
 import { type Answer, type Call, eventStreamType, type RequestFacts, type Route } from "./route.ts";
 import type { TenantLimits } from "./tenant-limits.ts";
 
 export interface PipelineOptions extends AuthenticateOptions {
   readonly tenantLimits: TenantLimits | null;
-  readonly idempotency: IdempotencyStore | null;
+  readonly idempotency: IdempotentRequests | null;
   readonly metrics: Metrics;
   readonly clock: Clock;
   readonly body: BodyLimits;
@@ -74,8 +73,8 @@ export async function runRoute(
       closing: options.closing,
     } as Call<never, never, never>);
   };
-  const { idempotency: store, logger } = options;
-  const isIdempotent = route.method === "post" && route.scopes !== "public" && store !== null;
+  const isIdempotent = route.method === "post" && route.scopes !== "public";
+  const idempotency = isIdempotent ? options.idempotency : null;
   const of = {
     tenantId: principal.tenantId,
     scopes: principal.scopes,
@@ -85,7 +84,7 @@ export async function runRoute(
   };
   // The key of a request that takes too long stays taken until its handler ends: that may still do its work.
   const answer = await withTimeout(route, options, (signal) =>
-    isIdempotent ? onceByKey(of, { store, logger }, () => run(signal)) : run(signal),
+    idempotency === null ? run(signal) : idempotency.runOnce(of, () => run(signal)),
   );
   return answer instanceof Response ? answer : toResponse(answer);
 }

@@ -4,7 +4,6 @@ import type { AgentGraph } from "../compile/agent-graph.ts";
 import type { AgentRegistry } from "../compile/agent-registry.ts";
 import type { CompileServices } from "../compile/compile-agent.ts";
 import type { AgentDefinition } from "../definition/agent-definition.ts";
-import type { AgentTool } from "../definition/tool/tool.ts";
 import type { RunExecutor, RunExecutorOptions } from "../engine/run-executor.ts";
 import type { RunQueueDoor } from "../engine/run-worker.ts";
 import type { RunSignals } from "../engine/run-signals.ts";
@@ -51,8 +50,6 @@ export interface ApiBase {
     definition: AgentDefinition,
     agents: AgentRegistry,
   ) => Promise<AgentGraph>;
-  /** Tools that definitions of all tenants may name, in addition to the built-in ones. */
-  readonly tools: readonly AgentTool[];
   readonly clock: Clock;
   readonly ids: IdSource;
   readonly logger: ServerLogger;

@@ -9,6 +9,8 @@ const problemsByCode: Readonly<Record<string, ProblemType>> = {
   unknown_checkpoint: "not_found",
   no_checkpoint: "not_found",
   unknown_memory: "not_found",
+  unknown_turn: "not_found",
+  unknown_step: "not_found",
   conflict: "conflict",
   thread_exists: "conflict",
   thread_busy: "conflict",

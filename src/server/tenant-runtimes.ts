@@ -6,6 +6,8 @@ interface ClosableRuntime {
 /** Runtimes of tenants, opened on first use and closed when they were not used for longest. */
 export class TenantRuntimes<Runtime extends ClosableRuntime> {
   readonly #entries = new Map<string, Entry<Runtime>>();
+  /** Those that are in use, and no longer given to others. */
+  readonly #retired = new Set<Entry<Runtime>>();
   readonly #closing = new Set<Promise<void>>();
   #isClosed = false;
 
@@ -38,16 +40,27 @@ export class TenantRuntimes<Runtime extends ClosableRuntime> {
       throw thrown;
     } finally {
       entry.users -= 1;
+      if (entry.users === 0 && this.#retired.delete(entry)) this.#close(entry);
       // In the background: a slow one of another tenant does not delay this one.
       this.#closeUnused();
     }
   }
 
+  /** Has later uses open new runtimes. The present ones stay open as long as they are in use. */
+  renew(): void {
+    for (const entry of this.#entries.values()) {
+      if (entry.users === 0) this.#close(entry);
+      else this.#retired.add(entry);
+    }
+    this.#entries.clear();
+  }
+
   /** Closes all runtimes. Those in use are closed too. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    for (const entry of this.#entries.values()) this.#close(entry);
+    for (const entry of [...this.#entries.values(), ...this.#retired]) this.#close(entry);
     this.#entries.clear();
+    this.#retired.clear();
     await Promise.all(this.#closing);
   }
 

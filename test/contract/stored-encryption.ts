@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { randomBytes } from "node:crypto";
 import { AIMessage } from "@langchain/core/messages";
 import { beforeEach, describe, expect, it } from "vitest";
@@ -175,9 +176,9 @@ export function storedEncryption(kind: Database["kind"]): void {
       });
       await sealed.secrets.set(tenantId, { name: "TOKEN", value: marker });
       await sealed.webhooks.enqueue(tenantId, { event: "e", body: { marker } });
-      const key = { key: "k", requestHash: Buffer.alloc(32) };
+      const key = { key: "k", attempt: randomUUID(), requestHash: Buffer.alloc(32) };
       await sealed.idempotency.begin(tenantId, key);
-      await sealed.idempotency.finish(tenantId, "k", { status: 200, answer: { marker } });
+      await sealed.idempotency.finish(tenantId, key, { status: 200, answer: { marker } });
       const both = `${next},${old}`;
       const names = [
         "run",

@@ -107,7 +107,7 @@ export function memoryAgents(): AgentStore {
   };
 }
 
-function memoryIdempotency(): IdempotencyStore {
+export function memoryIdempotency(): IdempotencyStore {
   const rows = new Map<string, { hash: string; stored?: { status: number; answer: unknown } }>();
   const nameOf = (tenantId: string, key: string) => `${tenantId} ${key}`;
   return {
@@ -123,12 +123,12 @@ function memoryIdempotency(): IdempotencyStore {
         ? { state: "under_way" }
         : { state: "answered", ...row.stored };
     },
-    async finish(tenantId, key, stored) {
+    async finish(tenantId, { key }, stored) {
       const row = rows.get(nameOf(tenantId, key));
       // As a database stores it.
       if (row) row.stored = JSON.parse(JSON.stringify(stored)) as typeof stored;
     },
-    async abandon(tenantId, key) {
+    async abandon(tenantId, { key }) {
       rows.delete(nameOf(tenantId, key));
     },
   };

@@ -110,8 +110,14 @@ describe.each(["pglite", "postgres"] as const)("on %s", (kind) => {
   }
 
   async function runNow(started: Started, tenant: Tenant, message: string, thread?: string) {
-    const run = await ended(started, tenant, (await queue(started, tenant, message, thread)).id);
-    if (run.state === "failed") throw new Error(`The run failed: ${JSON.stringify(run.result)}`);
+    const { id } = await queue(started, tenant, message, thread);
+    return succeeded(await ended(started, tenant, id));
+  }
+
+  /** Throws the whole result of a run that failed. */
+  function succeeded(run: Run): Run {
+    if (run.state === "failed")
+      throw new Error(`The run failed in claim ${run.epoch}: ${JSON.stringify(run.result)}`);
     return run;
   }
 
@@ -268,7 +274,7 @@ describe.each(["pglite", "postgres"] as const)("on %s", (kind) => {
       expect(status).toBe("queued");
       expect(answer.headers.get("location")).toBe(`${tenant.path}/${String(new_run_id)}`);
       expect(thread_id).not.toBe(of.threadId);
-      return ended(started, tenant, String(new_run_id));
+      return succeeded(await ended(started, tenant, String(new_run_id)));
     };
 
     it("runs in a new thread with the modified state, with rows of its own", async () => {
@@ -313,16 +319,20 @@ describe.each(["pglite", "postgres"] as const)("on %s", (kind) => {
     });
 
     it("begins again at a checkpoint of an input, and at one of an earlier turn of its thread", async () => {
-      const started = await start(["One.", "Two.", "Again."], { tools: [] });
+      // A claim that an outage has cut off is repeated with its calls of the model.
+      const replies = Array.from({ length: 12 }, (_, at) => `Reply ${at}.`);
+      const started = await start(replies, { tools: [] });
       const tenant = await started.tenant();
       const first = await runNow(started, tenant, "First.");
       const second = await runNow(started, tenant, "Second.", first.threadId);
       const path = `${tenant.path}/${second.id}/checkpoints`;
       const all = listed((await tenant.send("GET", path)).json);
       const inputs = all.filter(({ trigger }) => trigger === "input");
-      expect(inputs).toHaveLength(2);
+      expect(inputs.length).toBeGreaterThanOrEqual(2);
       const again = await replayed(started, tenant, second, { checkpoint_id: inputs[0]?.id });
-      expect(again.result).toMatchObject({ message: "Again.", turn_id: again.request["turn_id"] });
+      const place = (run: Run) => replies.indexOf(String(run.result?.["message"]));
+      expect(place(again)).toBeGreaterThan(place(second));
+      expect(again.result).toMatchObject({ turn_id: again.request["turn_id"] });
       const { rows } = await started.base.platform.tables.tenants.pool.query(
         `select run_id from stratagraph.turn where run_id = '${again.id}'`,
       );

@@ -1,8 +1,11 @@
 import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
+import { IdempotentRequests } from "../../src/server/idempotency.ts";
+import type { IdempotencyStore } from "../../src/server/ports.ts";
 import { HttpProblem } from "../../src/server/problems.ts";
 import { defineRoute } from "../../src/server/route.ts";
-import { startApi } from "../helpers/api-server.ts";
+import { DatabaseUnavailableError } from "../../src/storage/errors.ts";
+import { memoryIdempotency, startApi } from "../helpers/api-server.ts";
 import { ManualClock } from "../helpers/manual-clock.ts";
 
 const headers = { "idempotency-key": "key-1" };
@@ -138,5 +141,195 @@ describe("an Idempotency-Key", () => {
       headers: { "idempotency-key": key },
     });
     expect(answer.json).toMatchObject({ status: 400, errors: [{ in: "header" }] });
+  });
+});
+
+/** A store that throws, or does not answer, while there is an outage. */
+function failingStore(clock: ManualClock) {
+  const inner = memoryIdempotency();
+  const state = { outage: "none" as "none" | "refuses" | "hangs", triedAt: [] as number[] };
+  const unlessOut = async (run: () => Promise<void>) => {
+    state.triedAt.push(clock.monotonic());
+    if (state.outage === "hangs") return new Promise<never>(() => {});
+    if (state.outage === "refuses") throw new Error("no database");
+    return run();
+  };
+  const store: IdempotencyStore = {
+    begin: inner.begin,
+    finish: (...of) => unlessOut(() => inner.finish(...of)),
+    abandon: (...of) => unlessOut(() => inner.abandon(...of)),
+  };
+  return { store, state };
+}
+
+describe("an Idempotency-Key whose request ends in an outage of the database", () => {
+  /** Starts a server whose requests begin an outage, with a clock. */
+  async function startFailing(
+    handle: (count: number) => Promise<{ status: number; body: unknown }>,
+    outage: "refuses" | "hangs" = "refuses",
+  ) {
+    const clock = new ManualClock();
+    const { store, state } = failingStore(clock);
+    const route = probe(async (count) => {
+      state.outage = outage;
+      return handle(count);
+    });
+    const api = await startApi({ routes: [route], idempotency: store }, { clock });
+    const send = (key = "key-1") =>
+      api.send("POST", "/v1/probe", { headers: { "idempotency-key": key } });
+    /** Lets background retries run until `isReached`. */
+    const advanceUntil = async (isReached: () => boolean) => {
+      await vi.waitFor(() => {
+        clock.advance(30_000);
+        expect(isReached()).toBe(true);
+      });
+    };
+    return { api, clock, store, state, send, advanceUntil };
+  }
+
+  it("answers its client, is in use meanwhile, and replays the answer afterwards", async () => {
+    const { state, send, advanceUntil } = await startFailing(async (count) => ({
+      status: 200,
+      body: count,
+    }));
+    expect(await send()).toMatchObject({ status: 200, text: "1" });
+    await advanceUntil(() => state.triedAt.length >= 4);
+    const meanwhile = await send();
+    expect([
+      meanwhile.status,
+      meanwhile.json["type"],
+      meanwhile.headers.get("retry-after"),
+    ]).toEqual([409, "/problems/request_in_progress", "1"]);
+    state.outage = "none";
+    const before = state.triedAt.length;
+    await advanceUntil(() => state.triedAt.length > before);
+    const after = await send();
+    expect([after.status, after.text, after.headers.get("idempotency-replayed")]).toEqual([
+      200,
+      "1",
+      "true",
+    ]);
+  });
+
+  it("is free again after a request that failed", async () => {
+    const { state, send, advanceUntil } = await startFailing(async (count) => {
+      if (count === 1) throw new Error("broken");
+      return { status: 200, body: count };
+    });
+    expect((await send()).status).toBe(500);
+    expect((await send()).status).toBe(409);
+    state.outage = "none";
+    await advanceUntil(() => state.triedAt.length > 1);
+    expect(await send()).toMatchObject({ status: 200, text: "2" });
+  });
+
+  it("answers its client while the database does not answer", async () => {
+    const { clock, state, send } = await startFailing(
+      async (count) => ({ status: 200, body: count }),
+      "hangs",
+    );
+    const answer = send();
+    await vi.waitFor(() => expect(state.triedAt.length).toBe(1));
+    clock.advance(2_000);
+    expect(await answer).toMatchObject({ status: 200, text: "1" });
+    expect((await send()).status).toBe(409);
+  });
+
+  it("waits longer between retries, and is given up after an hour", async () => {
+    const { api, clock, state, send } = await startFailing(async () => ({ status: 200, body: 1 }));
+    await send();
+    await vi.waitFor(
+      () => {
+        clock.advance(50);
+        expect(state.triedAt.length).toBeGreaterThanOrEqual(5);
+      },
+      { interval: 1 },
+    );
+    const gaps = state.triedAt.slice(1, 5).map((time, index) => time - state.triedAt[index]!);
+    expect(gaps.every((gap, index) => gap >= 100 * 2 ** index)).toBe(true);
+    await vi.waitFor(() => {
+      clock.advance(300_000);
+      expect(api.logs).toContainEqual(
+        expect.objectContaining({ level: "error", message: "idempotency key stays in use" }),
+      );
+    });
+    const given = state.triedAt.length;
+    clock.advance(3_600_000);
+    expect([state.triedAt.length, clock.pending]).toEqual([given, 0]);
+  });
+
+  it("stores what waits once more when the server closes, and nothing afterwards", async () => {
+    const first = await startFailing(async () => ({ status: 200, body: 1 }));
+    await first.send();
+    first.state.outage = "none";
+    await first.api.server.close(0);
+    expect([first.state.triedAt.length, first.clock.pending]).toEqual([2, 0]);
+    const second = await startFailing(async () => ({ status: 200, body: 1 }));
+    await second.send("a");
+    second.state.outage = "none";
+    await second.send("b");
+    second.state.outage = "refuses";
+    await second.api.server.close(0);
+    const tries = second.state.triedAt.length;
+    second.clock.advance(3_600_000);
+    expect(second.state.triedAt.length).toBe(tries);
+    expect(second.api.logs).toContainEqual(
+      expect.objectContaining({ message: "idempotency keys stay in use", keys: 2 }),
+    );
+  });
+
+  it("is not kept in memory beyond 1,000 requests or 16 Mi characters", async () => {
+    const logs: string[] = [];
+    const log = (_fields: object, message: string) => void logs.push(message);
+    const clock = new ManualClock();
+    const { store, state } = failingStore(clock);
+    const logger = { info: log, warn: log, error: log };
+    const requests = new IdempotentRequests({ store, clock, logger });
+    state.outage = "refuses";
+    const large = { status: 200, body: "a".repeat(250_000) };
+    const run = (key: string, answer = { status: 200, body: "b" }) =>
+      requests.runOnce(
+        {
+          tenantId: "t",
+          scopes: [],
+          request: new Request("http://a.b/", {
+            method: "POST",
+            headers: { "idempotency-key": key },
+          }),
+          bytes: new Uint8Array(),
+          requestId: key,
+        },
+        async () => answer,
+      );
+    for (let at = 0; at < 1_002; at += 1) await run(`k${at}`, at < 70 ? large : undefined);
+    expect(logs.filter((one) => one === "idempotency key stays in use")).toHaveLength(2);
+    state.outage = "none";
+    await requests.close();
+    expect(await run("k0")).toMatchObject(large);
+    await expect(run("k69")).rejects.toMatchObject({ type: "conflict" });
+    await expect(run("k1001")).rejects.toMatchObject({ type: "request_in_progress" });
+  });
+
+  it("is freed when its begin was stored and the session lost with the answer", async () => {
+    const inner = memoryIdempotency();
+    const clock = new ManualClock();
+    let isLost = true;
+    const store: IdempotencyStore = {
+      ...inner,
+      begin: async (...of) => {
+        const begun = await inner.begin(...of);
+        if (isLost) throw new DatabaseUnavailableError("lost", null, null);
+        return begun;
+      },
+    };
+    const route = probe(async (count) => ({ status: 200, body: count }));
+    const api = await startApi({ routes: [route], idempotency: store }, { clock });
+    expect((await api.send("POST", "/v1/probe", { headers })).status).toBe(503);
+    isLost = false;
+    expect((await api.send("POST", "/v1/probe", { headers })).status).toBe(409);
+    await vi.waitFor(async () => {
+      clock.advance(30_000);
+      expect((await api.send("POST", "/v1/probe", { headers })).text).toBe("1");
+    });
   });
 });

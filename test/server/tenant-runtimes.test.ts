@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { TenantRuntimes } from "../../src/server/tenant-runtimes.ts";
 
 function runtimes(max: number) {
@@ -35,6 +35,30 @@ describe("runtimes of tenants", () => {
     await expect(cache.use("a", async () => {})).rejects.toThrow("unreachable");
     expect(await cache.use("a", async ({ tenant }) => tenant)).toBe("a");
     await cache.close();
+    expect(log).toEqual(["open a", "close a"]);
+  });
+
+  it("are renewed for later uses, and stay open for those that have begun", async () => {
+    const { cache, log } = runtimes(2);
+    await cache.use("b", async () => {});
+    await cache.use("a", async () => {
+      cache.renew();
+      await cache.use("a", async () => {});
+      expect(log).not.toContain("close a");
+      expect(log.filter((line) => line === "open a")).toHaveLength(2);
+    });
+    await vi.waitFor(() => expect(log).toContain("close a"));
+    expect(log.filter((line) => line.startsWith("close"))).toEqual(["close b", "close a"]);
+    await cache.close();
+    expect(log).toHaveLength(6);
+  });
+
+  it("are closed with the rest if they are in use after renewal", async () => {
+    const { cache, log } = runtimes(2);
+    await cache.use("a", async () => {
+      cache.renew();
+      await cache.close();
+    });
     expect(log).toEqual(["open a", "close a"]);
   });
 

@@ -45,7 +45,7 @@ export async function checkCommand(
   given: CheckCommandOptions & { readonly agents: readonly string[] },
   io: CliIo,
 ): Promise<number> {
-  const tools = given.tools === undefined ? [] : await loadTools(given.tools, io.cwd);
+  const tools = given.tools === undefined ? [] : await loadTools(given.tools, io);
   const findings: Finding[] = [];
   await withRuntime({ tools, root: io.cwd }, io, async (runtime) => {
     for (const file of given.agents) findings.push(await check(file, runtime, io.cwd));

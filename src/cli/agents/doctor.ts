@@ -45,7 +45,7 @@ export async function doctorCommand(
   given: DoctorCommandOptions & { readonly agents: readonly string[] },
   io: CliIo,
 ): Promise<number> {
-  const tools = given.tools === undefined ? [] : await loadTools(given.tools, io.cwd);
+  const tools = given.tools === undefined ? [] : await loadTools(given.tools, io);
   const around = [
     ...checkNode(process.version),
     ...(await checkDatabase(io)),

@@ -46,7 +46,7 @@ export async function graphCommand(
     throw new UsageError("PNG output needs a file: give --out FILE.");
   }
   const definition = await loadDefinition(given.agent, io.cwd);
-  const tools = given.tools === undefined ? [] : await loadTools(given.tools, io.cwd);
+  const tools = given.tools === undefined ? [] : await loadTools(given.tools, io);
   const services = { tools, root: io.cwd, models: drawingModels };
   const drawing = await withRuntime(services, io, async (runtime) => {
     const graph = await compileAgent(drawableDefinition(definition), runtime);

@@ -35,7 +35,7 @@ export async function experimentRunCommand(
   const experiment = await loadExperiment(
     await existingFile(resolve(io.cwd, given.config), given.config),
   );
-  const tools = given.tools === undefined ? [] : await loadTools(given.tools, io.cwd);
+  const tools = given.tools === undefined ? [] : await loadTools(given.tools, io);
   const root = resolve(io.cwd, given.root ?? ".");
   if (given.root !== undefined) await existingFolder(root, given.root);
   const report = given.json ? jsonReport(io) : liveReport(experiment, given, io);

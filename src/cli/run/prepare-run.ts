@@ -89,7 +89,7 @@ export async function prepareAgent(
 ): Promise<PreparedAgent> {
   const { agent, model, temperature } = given;
   const definition = await loadDefinition(agent, io.cwd);
-  const tools = given.tools === undefined ? [] : await loadTools(given.tools, io.cwd);
+  const tools = given.tools === undefined ? [] : await loadTools(given.tools, io);
   const root = resolve(io.cwd, given.root ?? ".");
   if (given.root !== undefined) await existingFolder(root, given.root);
 

@@ -1,6 +1,14 @@
 import { type Command, Option } from "commander";
 import { type CliIo } from "../io.ts";
-import { declareOption, httpAllowOption, parseInteger } from "../options.ts";
+import type { DevFlags } from "../dev/dev-command.ts";
+import {
+  declareOption,
+  httpAllowOption,
+  modelOption,
+  type OptionFactory,
+  parseInteger,
+  toolsOption,
+} from "../options.ts";
 import type { ServeFlags } from "./serve-config.ts";
 
 const corsOption = declareOption<readonly string[]>(
@@ -8,6 +16,22 @@ const corsOption = declareOption<readonly string[]>(
   "origin of web pages that may call the API; repeatable",
   (text, previous = []) => [...previous, text],
 );
+
+const databaseUrlOption = declareOption(
+  "--database-url <url>",
+  "Postgres database (default: the embedded one of this folder)",
+);
+
+const logLevelOption: OptionFactory<string> = (
+  description = "least level of logs on stderr (default: info)",
+) =>
+  new Option("--log-level <level>", description).choices([
+    "debug",
+    "info",
+    "warn",
+    "error",
+    "silent",
+  ]);
 
 /** Adds `serve`. */
 export function addServeCommand(
@@ -33,10 +57,13 @@ export function addServeCommand(
         "port to listen on, 0 for a free one (default: 8123)",
       ).argParser((text) => parseInteger(text, { from: 0, to: 65_535 })),
     )
-    .option("--dev", "development: no keys, on loopback only; reload --agents when they change")
+    .option(
+      "--dev",
+      "development: no keys, on loopback only (stratagraph dev reloads definitions too)",
+    )
     .option("--agents <folder>", "folder of definitions to serve (default: those in the database)")
     .option("--tenant <name>", "tenant that --agents are of (default: default)")
-    .option("--database-url <url>", "Postgres database (default: the embedded one of this folder)")
+    .addOption(databaseUrlOption())
     .addOption(
       new Option(
         "--database-connections <number>",
@@ -58,17 +85,43 @@ export function addServeCommand(
       ).argParser((text) => parseInteger(text, { from: 0, to: 3600 })),
     )
     .addOption(corsOption())
-    .addOption(
-      new Option("--log-level <level>", "least level of logs on stderr (default: info)").choices([
-        "debug",
-        "info",
-        "warn",
-        "error",
-        "silent",
-      ]),
-    )
+    .addOption(logLevelOption())
     .action(async (flags: ServeFlags) => {
       const { serveCommand } = await import("./serve-command.ts");
       exitWith(await serveCommand(flags, io));
+    });
+}
+
+/** Adds `dev`. */
+export function addDevCommand(program: Command, io: CliIo, exitWith: (code: number) => void): void {
+  program
+    .command("dev")
+    .description(
+      "Serve the agents of a folder on this machine, with the inspector, and reload them when files change. Needs no key and no network.",
+    )
+    .argument(
+      "[folder]",
+      "its definitions, agent.yaml of the folders in it, and tools.ts beside them (default: this folder)",
+    )
+    .addHelpText(
+      "after",
+      "\nSettings may also stand in stratagraph.yaml or in the environment, as for serve.",
+    )
+    .addOption(
+      new Option(
+        "--port <number>",
+        "port to listen on, 0 for a free one (default: 2024, or the next free one)",
+      ).argParser((text) => parseInteger(text, { from: 0, to: 65_535 })),
+    )
+    .option("--host <address>", "address of loopback to listen on (default: 127.0.0.1)")
+    .addOption(modelOption("model of definitions that name none"))
+    .addOption(toolsOption("module whose exported `tools` all definitions may name"))
+    .option("--no-open", "do not open the inspector in a browser")
+    .addOption(databaseUrlOption())
+    .addOption(httpAllowOption())
+    .addOption(logLevelOption("least level of logs on stderr (default: warn)"))
+    .action(async (folder: string | undefined, flags: DevFlags) => {
+      const { devCommand } = await import("../dev/dev-command.ts");
+      exitWith(await devCommand(folder, flags, io));
     });
 }

@@ -1,18 +1,14 @@
-import { watch } from "node:fs";
 import { resolve } from "node:path";
 import { createServer, type PlatformServer, type ServerOptions } from "../../create-server.ts";
-import { errorMessage } from "../../errors.ts";
+import { InvalidDefinitionError } from "../../definition/check/problems.ts";
 import type { CliIo, StopReason } from "../io.ts";
 import { existingFolder } from "../load.ts";
 import { printLines } from "../output.ts";
 import { exitCodes } from "../report-error.ts";
 import { plainText } from "../view/terminal.ts";
-import { readAgentFolder, storeFolderAgents } from "./agent-folder.ts";
+import { type AgentFolder, readAgentFolder, storeFolderAgent } from "./agent-folder.ts";
 import { createLogger, engineOptions, usualShutdownSeconds } from "./engine-options.ts";
 import { readServeConfig, type ServeConfig, type ServeFlags } from "./serve-config.ts";
-
-/** Milliseconds without a further change after which a folder is read again. */
-const quietMs = 200;
 
 /**
  * `stratagraph serve`: serves the API until a signal comes, then finishes the requests under way. A second signal ends
@@ -23,26 +19,23 @@ const quietMs = 200;
  */
 export async function serveCommand(flags: ServeFlags, io: CliIo): Promise<number> {
   const config = await readServeConfig(flags, io);
-  const folder =
-    config.agents === undefined
-      ? undefined
-      : await existingFolder(resolve(io.cwd, config.agents), config.agents);
-  const definitions = folder === undefined ? [] : await readAgentFolder(folder);
+  const { agents, leftOut } =
+    config.agents === undefined ? nothing : await readValidFolder(config.agents, io);
   const logger = createLogger(config, io);
   const server = await createServer(serverOptions(config, { io, logger }));
-  let release = () => {};
-  const stopped = new Promise<StopReason>((stop) => {
-    release = io.onStop(stop);
-  });
-  let stopWatching = () => {};
-  try {
+  const shutdownSeconds = config.shutdown_seconds;
+  return serveUntilStopped(server, { io, logger, shutdownSeconds }, async () => {
     const { host, port } = config;
     const { url } = await server.listen({
       ...(host !== undefined && { host }),
       ...(port !== undefined && { port }),
     });
     const tenantId = await folderTenant(server, config);
-    const stored = await storeFolderAgents(server.platform.agents, tenantId, definitions);
+    const stored: string[] = [];
+    for (const agent of agents) {
+      const { name, version } = await storeFolderAgent(server.platform.agents, tenantId, agent);
+      stored.push(`${name} ${version}`);
+    }
     const isOpen = server.developmentTenantId !== null;
     printLines(
       [
@@ -50,33 +43,25 @@ export async function serveCommand(flags: ServeFlags, io: CliIo): Promise<number
         isOpen
           ? "Mode: development. NO KEYS ARE NEEDED: every program on this machine has all rights."
           : "Mode: keys are required.",
-        folder === undefined
+        config.agents === undefined
           ? "Agents: those in the database."
-          : `Agents: ${stored.map(({ name, version }) => `${name} ${version}`).join(", ") || "none"}`,
+          : `Agents: ${stored.join(", ") || "none"}`,
+        ...leftOut.map(({ file, reason }) => `Left out: ${plainText(file)} (${reason})`),
         `Reference: ${url}/v1/docs`,
       ],
       io,
     );
-    if (isOpen && folder !== undefined) {
-      stopWatching = watchFolder(folder, async () => {
-        try {
-          const changed = await readAgentFolder(folder);
-          for (const agent of await storeFolderAgents(server.platform.agents, tenantId, changed))
-            if (agent.change !== "unchanged") logger.info(agent, "agent reloaded");
-        } catch (thrown) {
-          logger.error({ problem: plainText(errorMessage(thrown)) }, "agents not reloaded");
-        }
-      });
-    }
-    const reason = await stopped;
-    logger.info({ reason }, "shutting down");
-    return exitCodes.done;
-  } finally {
-    stopWatching();
-    await server.close(1000 * (config.shutdown_seconds ?? usualShutdownSeconds));
-    // Until here a second signal ends the process.
-    release();
-  }
+    return () => {};
+  });
+}
+
+const nothing: Pick<AgentFolder, "agents" | "leftOut"> = { agents: [], leftOut: [] };
+
+/** @throws UsageError; InvalidDefinitionError with every problem of every file */
+async function readValidFolder(given: string, io: CliIo): Promise<AgentFolder> {
+  const read = await readAgentFolder(await existingFolder(resolve(io.cwd, given), given));
+  if (read.problems.length > 0) throw new InvalidDefinitionError(read.problems);
+  return read;
 }
 
 /** The id of the tenant that the definitions of the folder are of. */
@@ -121,18 +106,35 @@ function serverOptions(
   };
 }
 
-/** Calls `reload` when files of a folder have changed, one call at a time. Returns a function that stops watching. */
-function watchFolder(folder: string, reload: () => Promise<void>): () => void {
-  let timer: NodeJS.Timeout | undefined;
-  let running = Promise.resolve();
-  const watcher = watch(folder, () => {
-    clearTimeout(timer);
-    timer = setTimeout(() => {
-      running = running.then(reload);
-    }, quietMs);
+/**
+ * Runs a server until a signal comes, then finishes the requests under way. A second signal ends the process at once.
+ *
+ * @param begin listens, and returns a function that is called before the server closes
+ * @returns the exit code
+ */
+export async function serveUntilStopped(
+  server: PlatformServer,
+  given: {
+    readonly io: Pick<CliIo, "onStop">;
+    readonly logger: NonNullable<ServerOptions["logger"]>;
+    readonly shutdownSeconds?: number | undefined;
+  },
+  begin: () => Promise<() => void | Promise<void>>,
+): Promise<number> {
+  let release = () => {};
+  const stopped = new Promise<StopReason>((stop) => {
+    release = given.io.onStop(stop);
   });
-  return () => {
-    clearTimeout(timer);
-    watcher.close();
-  };
+  let end: () => void | Promise<void> = () => {};
+  try {
+    end = await begin();
+    const reason = await stopped;
+    given.logger.info({ reason }, "shutting down");
+    return exitCodes.done;
+  } finally {
+    await end();
+    await server.close(1000 * (given.shutdownSeconds ?? usualShutdownSeconds));
+    // Until here a second signal ends the process.
+    release();
+  }
 }

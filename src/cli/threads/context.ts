@@ -1,11 +1,10 @@
 import { type CliIo, UsageError } from "../io.ts";
 import type { Goal } from "../../context/reasoning-context.ts";
-import { DefinitionNotStoredError } from "../../runtime/threads/context-options.ts";
+import { DefinitionNotStoredError, plainMessage } from "../../runtime/threads/context-options.ts";
 import type { ThreadContext } from "../../runtime/threads/threads.ts";
 import { readInput } from "../input.ts";
 import type { AgentOptions } from "../options.ts";
 import { printJson, printLines, snakeKeys } from "../output.ts";
-import { plainMessage } from "../view/thread/context-lines.ts";
 import { exitCodes } from "../report-error.ts";
 import { prepareAgent, withPrepared } from "../run/prepare-run.ts";
 import { contextLines } from "../view/thread/context-lines.ts";
@@ -80,7 +79,15 @@ export async function contextCommand(
 /** A context as one document of JSON. */
 function contextJson(context: ThreadContext): Record<string, unknown> {
   const { metadata, messages, messageTokens, tools, threadId, turn, step, ...place } = context;
-  const { tokens, conversation, summaries, steps: _told, notes, ...figures } = metadata;
+  const {
+    tokens,
+    conversation,
+    summaries,
+    steps: _told,
+    notes,
+    sources: _sources,
+    ...figures
+  } = metadata;
   const { steps, ...rest } = place;
   return {
     ...snakeKeys({ threadId, turn, step, ...rest }),

@@ -60,7 +60,7 @@ export async function prepareTools(
   io: CliIo,
 ) {
   const definition = given.agent === undefined ? null : await loadDefinition(given.agent, io.cwd);
-  const tools = given.tools === undefined ? [] : await loadTools(given.tools, io.cwd);
+  const tools = given.tools === undefined ? [] : await loadTools(given.tools, io);
   const root = resolve(io.cwd, given.root ?? ".");
   if (given.root !== undefined) await existingFolder(root, given.root);
   return { definition, options: { tools, root } };

@@ -7,6 +7,7 @@ import type {
   ContextMetadata,
   ContextTokens,
   MessageFidelity,
+  MessageSource,
   StepFidelity,
   StepShown,
 } from "../reasoning-context.ts";
@@ -42,6 +43,7 @@ export function contextMetadata(composed: Composed): ContextMetadata {
   let tokens: ContextTokens | undefined;
   let steps: readonly StepShown[] | undefined;
   let spoken: ContextMetadata["conversation"] | undefined;
+  let sources: readonly MessageSource[] | undefined;
   return {
     goal: options.goal,
     model: profile.ref,
@@ -57,10 +59,38 @@ export function contextMetadata(composed: Composed): ContextMetadata {
     get conversation() {
       return (spoken ??= countSpoken(composed));
     },
+    get sources() {
+      return (sources ??= messageSources(composed));
+    },
     memories: options.memory?.shown ?? [],
     summaries: options.summariesMade ?? [],
     notes: profile.notes,
   };
+}
+
+function messageSources({ sections, rendered, fit }: Composed): readonly MessageSource[] {
+  const { opening, memory, before, tail, messages } = sections;
+  const steps = new Map<BaseMessage, MessageSource["step"]>();
+  for (let at = fit.from; at < fit.levels.length; at += 1) {
+    const entry = rendered.entry(at);
+    const as = fit.levels[at] as Level;
+    if (entry.kind !== "step" || as === level.dropped || as >= level.line) continue;
+    const { turn_number: turn, step_index: step } = entry.step;
+    const form = rendered.step(at, as);
+    for (const message of form.messages)
+      steps.set(message, { turn, step, fidelity: form.fidelity });
+  }
+  const sectionOf = (message: BaseMessage, at: number): MessageSource["section"] => {
+    if (at < opening.length) return "system";
+    if (at >= messages.length - tail.length) return "request";
+    if (memory.includes(message)) return "memory";
+    if (before.includes(message)) return "summary";
+    return steps.has(message) ? "steps" : "conversation";
+  };
+  return messages.map((message, at) => {
+    const section = sectionOf(message, at);
+    return { section, step: section === "steps" ? (steps.get(message) ?? null) : null };
+  });
 }
 
 function countSections(composed: Composed): ContextTokens {

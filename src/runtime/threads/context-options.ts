@@ -1,3 +1,4 @@
+import { AIMessage, type BaseMessage, ToolMessage } from "@langchain/core/messages";
 import type { ContextRequest, StepContext } from "../../compile/context-inspector.ts";
 import type { Goal, StepShown } from "../../context/reasoning-context.ts";
 import type { AgentDefinition } from "../../definition/agent-definition.ts";
@@ -197,4 +198,33 @@ export function isWrittenTwice(step: CurrentStep): boolean {
   const { mode, reflection, tool_predictions, usage } = step;
   const others = (mode === "deep" ? 1 : 0) + (reflection === "" ? 0 : 1);
   return tool_predictions.length === 0 && usage.llm_calls > 1 + others;
+}
+
+/** A message in a plain form, as chat formats have it. */
+export interface PlainMessage {
+  readonly role: string;
+  /** Text, or parts where it is more than text. */
+  readonly content: unknown;
+  readonly tool_calls?: readonly { id?: string; name: string; args: unknown }[];
+  readonly tool_call_id?: string;
+  readonly name?: string;
+}
+
+const roles: Readonly<Record<string, string>> = { human: "user", ai: "assistant" };
+
+export function plainMessage(message: BaseMessage): PlainMessage {
+  const { content, name } = message;
+  const type = message.getType();
+  const calls = AIMessage.isInstance(message) ? (message.tool_calls ?? []) : [];
+  return {
+    role: roles[type] ?? type,
+    content,
+    ...(calls.length > 0 && {
+      tool_calls: calls.map(({ id, name: tool, args }) => {
+        return { ...(id !== undefined && { id }), name: tool, args };
+      }),
+    }),
+    ...(ToolMessage.isInstance(message) && { tool_call_id: message.tool_call_id }),
+    ...(name !== undefined && name !== "" && { name }),
+  };
 }

@@ -46,7 +46,7 @@ export function createThreads(services: ThreadServices): Threads {
     },
 
     context: (of) => readContext(services, of),
-    plans: (threadId) => readPlans(services, threadId),
+    plans: (threadId, { checkpointId } = {}) => readPlans(services, threadId, checkpointId),
     path: (threadId) => readPath(services, threadId),
     fork: (of) => forkThread(services, of),
     replay: (agent, of) => replayThread(services, agent, of) as Promise<never>,

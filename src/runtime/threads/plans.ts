@@ -47,17 +47,18 @@ export interface ThreadPlan {
 }
 
 /**
- * Returns the plans of a thread's last turn, each followed by those of planners within its workers. They are read from
+ * Returns the plans of a thread's last turn, or of the turn at a checkpoint, each followed by those of planners within its workers. They are read from
  * stored checkpoints; nothing is run.
  */
 export async function readPlans(
   services: ThreadServices,
   threadId: string,
+  checkpointId?: string,
 ): Promise<readonly ThreadPlan[]> {
   const source = checkpointerOf(services);
   checkThreadId(threadId);
   await durableSaver(source, ["drain"])?.drain(threadId);
-  return plansOf(source, await checkpointAt(services, { threadId }), []);
+  return plansOf(source, await checkpointAt(services, { threadId, checkpointId }), []);
 }
 
 type Source = Pick<BaseCheckpointSaver, "getTuple">;

@@ -178,10 +178,13 @@ export interface Threads {
    */
   context(of: ContextOptions): Promise<ThreadContext>;
   /**
-   * Returns the plans of the last turn, running or ended, each followed by those of planners within its workers. Empty
+   * Returns the plans of the last turn, or of the turn at a checkpoint, running or ended, each followed by those of planners within its workers. Empty
    * if it has none. @throws NoCheckpointError, CorruptCheckpointError, NoCheckpointerError
    */
-  plans(threadId: string): Promise<readonly ThreadPlan[]>;
+  plans(
+    threadId: string,
+    options?: { readonly checkpointId?: string },
+  ): Promise<readonly ThreadPlan[]>;
   /**
    * Returns the nodes that a thread and its nested agents ran, in the order in which they ended, from the metadata of its
    * newest 10,000 checkpoints. @throws NoCheckpointError, NoArchiveError
@@ -282,7 +285,7 @@ export function lazyThreads(load: () => Promise<Threads>): Threads {
     stateAt: async (of) => (await loaded()).stateAt(of),
     diff: async (a, b) => (await loaded()).diff(a, b),
     context: async (of) => (await loaded()).context(of),
-    plans: async (threadId) => (await loaded()).plans(threadId),
+    plans: async (threadId, options) => (await loaded()).plans(threadId, options),
     path: async (threadId) => (await loaded()).path(threadId),
     fork: async (of) => (await loaded()).fork(of),
     replay: async (agent, of) => (await loaded()).replay(agent, of),

@@ -50,7 +50,8 @@ function withToolNames(written: unknown, { tools }: KnownNames): unknown {
   return { ...written, tools: named };
 }
 
-function unknownNames(written: unknown, known: KnownNames): readonly DefinitionProblem[] {
+/** Returns the problems of names that a tenant does not have. */
+export function unknownNames(written: unknown, known: KnownNames): readonly DefinitionProblem[] {
   const tools: unknown = isRecord(written) ? written["tools"] : undefined;
   return [
     ...(Array.isArray(tools) ? tools : []).flatMap((tool: unknown, index) => {

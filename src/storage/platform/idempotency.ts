@@ -14,6 +14,14 @@ export type BegunRequest =
   /** The key was used for another request. */
   | { readonly state: "other_request" };
 
+/** A request that was begun under a key. */
+export interface KeyAttempt {
+  /** 1 to 255 characters. */
+  readonly key: string;
+  /** A UUID of the request alone. Its end leaves alone what a later request has begun under the key. */
+  readonly attempt: string;
+}
+
 const hourMs = 3_600_000;
 const maxAnswerBytes = 16_777_216;
 
@@ -32,9 +40,7 @@ export class Idempotency {
    */
   async begin(
     tenantId: string,
-    given: {
-      /** 1 to 255 characters. */
-      readonly key: string;
+    given: KeyAttempt & {
       /** SHA-256 of method, path and body. */
       readonly requestHash: Uint8Array;
     },
@@ -47,10 +53,10 @@ export class Idempotency {
     const lost = new Date(now.getTime() - hourMs);
     return withTenant(tenants, tenantId, async (client) => {
       const begun = await client.query(
-        `insert into ${schema}.idempotency_key as k (tenant_id, key, request_hash, created_at) values ($1::uuid, $2, $3, $4)
-        on conflict (tenant_id, key) do update set created_at = excluded.created_at
+        `insert into ${schema}.idempotency_key as k (tenant_id, key, request_hash, created_at, attempt) values ($1::uuid, $2, $3, $4, $6::uuid)
+        on conflict (tenant_id, key) do update set created_at = excluded.created_at, attempt = excluded.attempt
         where k.status is null and k.created_at <= $5 and k.request_hash = excluded.request_hash`,
-        [tenantId, key, hash, now, lost],
+        [tenantId, key, hash, now, lost, given.attempt],
       );
       if (begun.rowCount === 1) return { state: "new" };
       const { rows } = await client.query<{
@@ -70,27 +76,28 @@ export class Idempotency {
     });
   }
 
-  /** Stores the answer of a request that was begun. @throws InvalidValueError */
+  /** Stores the answer of a request that was begun; twice is once. @throws InvalidValueError */
   async finish(
     tenantId: string,
-    key: string,
+    { key, attempt }: KeyAttempt,
     { status, answer }: { readonly status: number; readonly answer: unknown },
   ): Promise<void> {
     const { tenants, schema } = this.tables;
     const text = sealedText(this.values, "answer", answer, maxAnswerBytes);
     await queryTenant(tenants, tenantId, {
       text: `update ${schema}.idempotency_key set status = $3, answer = $4::json
-        where tenant_id = $1::uuid and key = $2 and status is null`,
-      values: [tenantId, key, status, text],
+        where tenant_id = $1::uuid and key = $2 and status is null and attempt = $5::uuid`,
+      values: [tenantId, key, status, text, attempt],
     });
   }
 
   /** Forgets a request that was begun and did nothing, so that the key can be used again. */
-  async abandon(tenantId: string, key: string): Promise<void> {
+  async abandon(tenantId: string, { key, attempt }: KeyAttempt): Promise<void> {
     const { tenants, schema } = this.tables;
     await queryTenant(tenants, tenantId, {
-      text: `delete from ${schema}.idempotency_key where tenant_id = $1::uuid and key = $2 and status is null`,
-      values: [tenantId, key],
+      text: `delete from ${schema}.idempotency_key
+        where tenant_id = $1::uuid and key = $2 and status is null and attempt = $3::uuid`,
+      values: [tenantId, key, attempt],
     });
   }
 

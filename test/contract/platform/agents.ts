@@ -279,7 +279,8 @@ export function agentsContract(subject: PlatformSubject): void {
     test("answer a request again instead of executing it twice", async () => {
       const { idempotency } = subject.platform;
       const { id: tenantId } = await subject.newTenant();
-      const request = { key: "k", requestHash: Buffer.alloc(32, 1) };
+      const [lost, attempt] = [systemIds(), systemIds()];
+      const request = { key: "k", attempt, requestHash: Buffer.alloc(32, 1) };
       const begin = (more = {}) => idempotency.begin(tenantId, { ...request, ...more });
       const racing = await Promise.all([begin(), begin(), begin()]);
       expect(racing.map(({ state }) => state).toSorted()).toEqual([
@@ -288,18 +289,27 @@ export function agentsContract(subject: PlatformSubject): void {
         "under_way",
       ]);
       expect(await begin({ requestHash: Buffer.alloc(32, 2) })).toEqual({ state: "other_request" });
-      await idempotency.abandon(tenantId, "k");
+      await idempotency.abandon(tenantId, request);
+      expect(await begin({ attempt: lost })).toEqual({ state: "new" });
+      await idempotency.abandon(tenantId, { key: "k", attempt: lost });
       expect(await begin()).toEqual({ state: "new" });
-      await idempotency.finish(tenantId, "k", { status: 201, answer: { id: "a\0" } });
-      await idempotency.abandon(tenantId, "k");
+      // The end of the request before is stored once more.
+      await idempotency.abandon(tenantId, { key: "k", attempt: lost });
+      await idempotency.finish(tenantId, { key: "k", attempt: lost }, { status: 500, answer: 0 });
+      expect(await begin()).toEqual({ state: "under_way" });
+      await idempotency.finish(tenantId, request, { status: 201, answer: { id: "a\0" } });
+      await idempotency.abandon(tenantId, request);
       const answered = { state: "answered", status: 201, answer: { id: "a\0" } };
       expect(await begin()).toEqual(answered);
       const { id: other } = await subject.newTenant();
       expect(await idempotency.begin(other, request)).toEqual({ state: "new" });
       subject.clock.advance(3_600_000);
       expect(await begin()).toEqual(answered);
-      // Its process is taken for dead.
-      expect(await idempotency.begin(other, request)).toEqual({ state: "new" });
+      // Its process is taken for dead, and its end comes too late.
+      const again = { ...request, attempt: systemIds() };
+      expect(await idempotency.begin(other, again)).toEqual({ state: "new" });
+      await idempotency.abandon(other, request);
+      expect(await idempotency.begin(other, request)).toEqual({ state: "under_way" });
       subject.clock.advance(23 * 3_600_000 + 1);
       expect(await idempotency.sweep()).toBeGreaterThanOrEqual(1);
       expect(await begin()).toEqual({ state: "new" });

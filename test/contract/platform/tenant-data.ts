@@ -65,8 +65,9 @@ export function tenantDataContract(subject: PlatformSubject): void {
         await platform.secrets.set(id, { name: "SECRET", value: `${word} secret` });
         await platform.webhooks.create(id, { url: `https://${word}.com`, events: ["*"] });
         await platform.webhooks.enqueue(id, { event: word, body: { word } });
-        await platform.idempotency.begin(id, { key: word, requestHash: Buffer.alloc(32) });
-        await platform.idempotency.finish(id, word, { status: 200, answer: { word } });
+        const named = { key: word, attempt: systemIds() };
+        await platform.idempotency.begin(id, { ...named, requestHash: Buffer.alloc(32) });
+        await platform.idempotency.finish(id, named, { status: 200, answer: { word } });
         await platform.usage.add(id, { requests: 1 });
         await platform.audit.append(id, { actor: "operator", action: word, subject: word });
         const run = await platform.runs.create(id, { instanceId, request: { word } });
@@ -299,9 +300,9 @@ export function tenantDataContract(subject: PlatformSubject): void {
           events: ["*"],
         });
         await sealed.webhooks.enqueue(tenantId, { event: "e", body: { word } });
-        const request = { key: "k", requestHash: Buffer.alloc(32) };
+        const request = { key: "k", attempt: systemIds(), requestHash: Buffer.alloc(32) };
         await sealed.idempotency.begin(tenantId, request);
-        await sealed.idempotency.finish(tenantId, "k", { status: 200, answer: { word } });
+        await sealed.idempotency.finish(tenantId, request, { status: 200, answer: { word } });
         const lines: string[] = [];
         const names = Object.keys(await counts(tenantId)).filter((one) => one !== "tenant");
         await withAllTenants(platform.tables.tenants.pool, async (client) => {

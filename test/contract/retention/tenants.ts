@@ -52,7 +52,11 @@ export function archivedTenantsContract(kind: "pglite" | "postgres"): void {
     await platform.secrets.set(id, { name: "SECRET", value: `${word} secret` });
     await platform.webhooks.create(id, { url: `https://${word}.com`, events: ["*"] });
     await platform.webhooks.enqueue(id, { event: word, body: { word } });
-    await platform.idempotency.begin(id, { key: word, requestHash: Buffer.alloc(32) });
+    await platform.idempotency.begin(id, {
+      key: word,
+      attempt: systemIds(),
+      requestHash: Buffer.alloc(32),
+    });
     await platform.usage.add(id, { requests: 1 });
     await plant(`${word} row`, idAt(new Date(Date.now() - 86_400_000 * 7)));
     subject.advanceDays(91);

@@ -143,7 +143,6 @@ class Chaos {
   async #create(path: string, message: string, body: object) {
     const headers = { "content-type": "application/json", "idempotency-key": message };
     const init = { method: "POST", headers, body: JSON.stringify(body) };
-    let held = 0;
     for (const until = performance.now() + patienceMs; ;) {
       const response = await fetch(path, init);
       const answer: unknown = await response.json();
@@ -151,15 +150,6 @@ class Chaos {
       if (performance.now() > until)
         throw new Error(`Run ${message} was not created: ${JSON.stringify(answer)}`);
       this.#retries += 1;
-      // A key whose request an outage has cut stays in use for an hour: the client looks for the run, or takes another key.
-      if (response.status === 409 && (held += 1) % 50 === 0) {
-        const found = await this.#query<{ run_id: string; thread_id: string }>(
-          `select id as run_id, thread_id from stratagraph.run where request->'input'->>'message' = $1`,
-          [message],
-        );
-        if (found?.[0]) return found[0];
-        if (found) headers["idempotency-key"] = `${message}-${held}`;
-      }
       await delay(lookMs * 4);
     }
   }

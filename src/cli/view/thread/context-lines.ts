@@ -1,4 +1,4 @@
-import { AIMessage, type BaseMessage, ToolMessage } from "@langchain/core/messages";
+import { type PlainMessage, plainMessage } from "../../../runtime/threads/context-options.ts";
 import type { ThreadContext } from "../../../runtime/threads/threads.ts";
 import { count } from "../figures.ts";
 import { type Cell, type Column, tableLines } from "../table.ts";
@@ -222,33 +222,4 @@ function goalNotes({ metadata: { goal }, goals, tense }: ThreadContext): readonl
   return [
     `The step made two requests: ${both}, because its answer was rewritten from the full results. ${shown}`,
   ];
-}
-
-/** A message in a plain form, as chat formats have it. */
-interface PlainMessage {
-  readonly role: string;
-  /** Text, or parts where it is more than text. */
-  readonly content: unknown;
-  readonly tool_calls?: readonly { id?: string; name: string; args: unknown }[];
-  readonly tool_call_id?: string;
-  readonly name?: string;
-}
-
-const roles: Readonly<Record<string, string>> = { human: "user", ai: "assistant" };
-
-export function plainMessage(message: BaseMessage): PlainMessage {
-  const { content, name } = message;
-  const type = message.getType();
-  const calls = AIMessage.isInstance(message) ? (message.tool_calls ?? []) : [];
-  return {
-    role: roles[type] ?? type,
-    content,
-    ...(calls.length > 0 && {
-      tool_calls: calls.map(({ id, name: tool, args }) => {
-        return { ...(id !== undefined && { id }), name: tool, args };
-      }),
-    }),
-    ...(ToolMessage.isInstance(message) && { tool_call_id: message.tool_call_id }),
-    ...(name !== undefined && name !== "" && { name }),
-  };
 }

@@ -44,6 +44,7 @@ function contextWith(of: Partial<ThreadContext> = {}): ThreadContext {
         saved: 3630,
       },
       steps: [],
+      sources: [],
       conversation: { whole: 1, summarised: 0, dropped: 0 },
       memories: [],
       summaries: [],

@@ -1,0 +1,85 @@
+import { describe, expect, it } from "vitest";
+import { useDatabase } from "../helpers/databases.ts";
+import { calculates, useRunServers } from "../helpers/run-server.ts";
+import { plannerReplies } from "../helpers/run-plan.ts";
+
+describe.each(["pglite", "postgres"] as const)("on %s", (kind) => {
+  const database = useDatabase(kind);
+  const start = useRunServers(database);
+
+  describe.skipIf(!database.available)("the context of a thread", () => {
+    it("has every message with the reason why it is there, and calls no model", async () => {
+      const server = await start([calculates, "It is 42."]);
+      const system_prompt = "You count.";
+      const runs = await server.agent({ name: "counting", system_prompt, tools: ["calculator"] });
+      const { json } = await server.post(runs, { input: { message: "What is 6 * 7?" } });
+      await server.until(`${runs}/${String(json["run_id"])}`, "complete");
+      const path = `/v1/threads/${String(json["thread_id"])}/context`;
+      const past = await server.send("GET", `${path}?turn=0&step=1`);
+      expect([past.status, past.json]).toEqual([200, expect.anything()]);
+      expect(past.json).toMatchObject({ tense: "past", turn: 0, step: 1, redacted: false });
+      const messages = past.json["messages"] as { role: string; section: string; step: unknown }[];
+      expect(messages.map(({ role, section }) => `${role} ${section}`)).toEqual([
+        "system system",
+        "user conversation",
+        "assistant steps",
+        "tool steps",
+      ]);
+      expect(messages.at(-1)?.step).toEqual({ turn: 0, step: 0, fidelity: "whole" });
+      const tokens = past.json["tokens"] as Record<string, number>;
+      expect(tokens["total"]).toBeGreaterThan(tokens["system"] ?? 0);
+      const next = await server.send("GET", `${path}?message=And%20then%3F`);
+      expect(next.json).toMatchObject({ tense: "next", turn: 1, without_request: false });
+      expect(next.text).toContain("And then?");
+      expect(server.model.requests).toHaveLength(2);
+      expect((await server.send("GET", `${path}?turn=7`)).status).toBe(404);
+      expect((await server.send("GET", `${path}?turn=0&step=9`)).status).toBe(404);
+      expect((await server.send("GET", `${path}?turn=0&message=x`)).status).toBe(400);
+      const { key } = await server.join();
+      expect((await server.send("GET", path, { key })).status).toBe(404);
+    });
+
+    it("hides what rails redacted unless a scope allows it", async () => {
+      const server = await start(["Hello."]);
+      const guardrail_config = { input_rails: [{ type: "pii" }] };
+      const runs = await server.agent({ name: "rails", guardrail_config });
+      const { json } = await server.post(runs, { input: { message: "I am ada@example.org." } });
+      await server.until(`${runs}/${String(json["run_id"])}`, "complete");
+      const { key } = await server.join(["checkpoints:read"], server.tenantId);
+      const at = `/v1/threads/${String(json["thread_id"])}/context?turn=0`;
+      const hidden = await server.send("GET", at, { key });
+      expect([hidden.status, hidden.json["redacted"]]).toEqual([200, true]);
+      expect(hidden.text).not.toContain("ada@");
+    });
+  });
+
+  describe.skipIf(!database.available)("the plans of a thread", () => {
+    it("have all subtasks, with times, levels and bounded results", async () => {
+      const subtasks = Array.from({ length: 24 }, (_, at) => ({
+        id: `s${at}`,
+        description: `Work ${at}`,
+        dependencies: at < 10 ? [] : [`s${at - 10}`],
+        worker: "writer",
+      }));
+      const joined = plannerReplies({ "": "x".repeat(5_000) }, 500);
+      const server = await start(joined);
+      await server.agent({ name: "writer" });
+      const config = { workers: ["writer"], plan: { subtasks }, max_subtasks: 24 };
+      const nodes = [{ name: "team", type: "planner", config }];
+      const edges = [{ from: "team", to: "END" }];
+      const workflow_graph = { entry_point: "team", nodes, edges };
+      const runs = await server.agent({ name: "plan", workflow_graph });
+      const { json } = await server.post(runs, { input: { message: "Go." } });
+      await server.until(`${runs}/${String(json["run_id"])}`, "complete");
+      const answer = await server.send("GET", `/v1/threads/${String(json["thread_id"])}/plans`);
+      const [plan] = answer.json["plans"] as { node: string; subtasks: object[] }[];
+      expect(plan?.node).toBe("team");
+      expect(plan?.subtasks).toHaveLength(24);
+      expect(plan?.subtasks[23]).toMatchObject({ id: "s23", level: 2, status: "done" });
+      expect(answer.text.length).toBeLessThan(100_000);
+      expect(
+        (await server.send("GET", `/v1/threads/${String(json["thread_id"])}/path`)).json,
+      ).toMatchObject({ is_cut: false });
+    });
+  });
+});
