@@ -26,7 +26,7 @@ export class AgentWrites {
 
   /** @throws InvalidDefinitionError; ConflictError if the tenant has an agent of the name */
   async create(principal: Principal, written: unknown): Promise<StoredAgent> {
-    const { document, definition } = await this.#read(principal, written);
+    const { document, definition } = await this.check(principal, written);
     const { name, version } = definition.spec;
     const given = { name, definition: document, version };
     const agent = await this.options.store.create(principal.tenantId, given);
@@ -46,7 +46,7 @@ export class AgentWrites {
     current: StoredAgent,
     change: { readonly written: unknown; readonly isVersioned: boolean },
   ): Promise<StoredAgent> {
-    const { document, definition } = await this.#read(principal, change.written);
+    const { document, definition } = await this.check(principal, change.written);
     if (definition.spec.name !== current.name) throw anotherName(current.name, "/name");
     const agent = await this.options.store.newVersion(principal.tenantId, {
       agentId: current.agentId,
@@ -63,15 +63,16 @@ export class AgentWrites {
     return agent;
   }
 
-  async deactivate(principal: Principal, agentId: string): Promise<void> {
-    await this.options.store.deactivate(principal.tenantId, agentId);
-    await this.#record(principal, "agent.deactivate", { subject: agentId });
-  }
-
-  async #read({ tenantId }: Principal, written: unknown): Promise<WrittenDefinition> {
+  /** Checks a definition as it is checked before it is stored. @throws InvalidDefinitionError */
+  async check({ tenantId }: Principal, written: unknown): Promise<WrittenDefinition> {
     const { allow } = this.options;
     const known = await this.options.known?.(tenantId, writtenNames(written));
     return readWrittenDefinition(written, { allow, known });
+  }
+
+  async deactivate(principal: Principal, agentId: string): Promise<void> {
+    await this.options.store.deactivate(principal.tenantId, agentId);
+    await this.#record(principal, "agent.deactivate", { subject: agentId });
   }
 
   async #record(

@@ -6,6 +6,7 @@ import type { DrawAgent } from "../ports.ts";
 import { HttpProblem } from "../problems.ts";
 import { type Answer, defineRoute, type Route } from "../route.ts";
 import { type AgentWriteOptions, AgentWrites, anotherName } from "./agent-writes.ts";
+import { checkRoutes } from "./check-routes.ts";
 import { mergePatch, readStoredDefinition } from "./read-definition.ts";
 
 export interface AgentRoutesOptions extends AgentWriteOptions {
@@ -56,6 +57,7 @@ export function agentRoutes(options: AgentRoutesOptions): readonly Route[] {
   const { store } = options;
   const writes = new AgentWrites(options);
   return [
+    ...checkRoutes({ writes, draw: options.draw }),
     defineRoute({
       method: "post",
       path: "/v1/agents",

@@ -1,6 +1,6 @@
+import { useEffect, useState } from "preact/hooks";
 import { api, bodyOf } from "../../api/client.ts";
 import { useQuery } from "../../api/query.ts";
-import { Graph } from "../../components/graph.tsx";
 import type { GraphContent } from "../../components/graph-layout.ts";
 import { Show } from "../../components/states.tsx";
 
@@ -17,19 +17,26 @@ export function AgentGraphView({ agentId }: { agentId: string }) {
   return (
     <div class="agent-graph">
       <Show loaded={graph}>
-        {(body) => (
-          <Graph
-            label="Graph of the agent"
-            {...graphContent(body.format === "json" ? body.graph : null)}
-          />
-        )}
+        {(body) => <DrawnGraph graph={body.format === "json" ? body.graph : null} />}
       </Show>
     </div>
   );
 }
 
+type GraphComponent = typeof import("../../components/graph.tsx").Graph;
+
+/** Draws a graph of the API; null draws nothing. What places the nodes is loaded with the first graph. */
+export function DrawnGraph({ graph }: { graph: unknown }) {
+  const [Graph, setGraph] = useState<GraphComponent | null>(null);
+  useEffect(() => {
+    void import("../../components/graph.tsx").then((module) => setGraph(() => module.Graph));
+  }, []);
+  if (graph === null || Graph === null) return null;
+  return <Graph label="Graph of the agent" {...graphContent(graph)} />;
+}
+
 /** Reads a graph as the API draws it; what is no node and no edge is left out. */
-export function graphContent(graph: unknown): GraphContent {
+function graphContent(graph: unknown): GraphContent {
   const { nodes, edges } = Object(graph) as Record<string, unknown>;
   return {
     nodes: list(nodes).flatMap((node) => {

@@ -1,4 +1,4 @@
-import { lazy, useLocation, useRoute } from "preact-iso";
+import { useLocation, useRoute } from "preact-iso";
 import { useState } from "preact/hooks";
 import { api, type ApiError, bodyOf } from "../../api/client.ts";
 import { asApiError, useQuery } from "../../api/query.ts";
@@ -11,11 +11,10 @@ import { Ago } from "../../components/time.tsx";
 import { say } from "../../components/toast.tsx";
 import { links } from "../../links.ts";
 import "../../styles/agents.css";
+import { AgentGraphView } from "./agent-graph-view.tsx";
 import { DefinitionView } from "./definition-view.tsx";
 import { RecentRuns } from "./recent-runs.tsx";
 import { VersionsView } from "./versions-view.tsx";
-
-const AgentGraphView = lazy(async () => (await import("./agent-graph-view.tsx")).AgentGraphView);
 
 /** One agent: what it is made of, its graph and its versions. */
 export function AgentView() {

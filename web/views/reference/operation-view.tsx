@@ -4,7 +4,7 @@ import { CopyButton } from "../../components/copy-button.tsx";
 import { useShortcuts } from "../../components/shortcuts.tsx";
 import { apiUrl, links } from "../../links.ts";
 import { bodyOf, type Operation } from "./operations.ts";
-import { Method } from "./reference-view.tsx";
+import { Method, Prose } from "./reference-view.tsx";
 import { SchemaView, typeText } from "./schema-view.tsx";
 import { TryOperation } from "./try-operation.tsx";
 
@@ -45,7 +45,11 @@ export function OperationView({
               Try it
             </button>
           </div>
-          {description !== undefined && <p>{description}</p>}
+          {description !== undefined && (
+            <p>
+              <Prose text={description} />
+            </p>
+          )}
           <dl class="facts">
             <dt>Scopes</dt>
             <dd>
@@ -75,7 +79,9 @@ export function OperationView({
                       default <code>{JSON.stringify(parameter.schema.default)}</code>
                     </span>
                   )}
-                  <span class="about">{parameter.description}</span>
+                  <span class="about">
+                    <Prose text={parameter.description} />
+                  </span>
                 </li>
               ))}
             </ul>
@@ -94,7 +100,7 @@ export function OperationView({
           {(good ?? []).map(([status, answer]) => (
             <div key={status} class="answer">
               <p>
-                <strong class="number">{status}</strong> {answer.description}
+                <strong class="number">{status}</strong> <Prose text={answer.description} />
               </p>
               {Object.entries(answer.content ?? {}).map(([type, { schema }]) => (
                 <div key={type}>
@@ -109,7 +115,7 @@ export function OperationView({
             <ul class="problems">
               {(problems ?? []).map(([status, answer]) => (
                 <li key={status}>
-                  <strong class="number">{status}</strong> {answer.description}
+                  <strong class="number">{status}</strong> <Prose text={answer.description} />
                 </li>
               ))}
             </ul>

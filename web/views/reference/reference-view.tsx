@@ -96,7 +96,7 @@ function OperationList({
                     title={one.summary}
                   >
                     <Method method={one.method} />
-                    <span class="truncate">{one.path}</span>
+                    <span class="truncate">{shortPath(one.path)}</span>
                   </a>
                 </li>
               ))}
@@ -107,6 +107,31 @@ function OperationList({
         <p class="faint">No operation has these words. Search for a path, a name or a scope.</p>
       )}
     </div>
+  );
+}
+
+/** Characters of a path that the list has room for. */
+const pathRoom = 34;
+
+/** A path whose beginning is left out where it is long: its end tells it from others. */
+function shortPath(path: string): string {
+  const parts = path.split("/");
+  let short = path;
+  while (short.length > pathRoom && parts.length > 2) {
+    parts.shift();
+    short = `…/${parts.join("/")}`;
+  }
+  return short;
+}
+
+/** A text of the document, in which names of the API stand between backticks. */
+export function Prose({ text }: { text: string | undefined }) {
+  return (
+    <>
+      {(text ?? "")
+        .split("`")
+        .map((part, index) => (index % 2 === 0 ? part : <code key={index}>{part}</code>))}
+    </>
   );
 }
 
