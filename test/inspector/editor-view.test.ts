@@ -3,6 +3,22 @@ import { browserHere, needsBrowser } from "../cli/draw/browser.ts";
 import { foreignElements, hostileTexts } from "../helpers/hostile-texts.ts";
 import { useInspector } from "../helpers/inspector.ts";
 
+/** The members of a textarea that tests read in the page. */
+interface TextArea {
+  value: string;
+  readonly selectionStart: number;
+}
+
+const textBeforeCaret = (element: unknown) => {
+  const { value, selectionStart } = element as TextArea;
+  return value.slice(0, selectionStart);
+};
+const hasFocus = (element: { matches(selector: string): boolean }) => element.matches(":focus");
+const paste = (element: EventTarget, text: string) => {
+  (element as unknown as TextArea).value = text;
+  element.dispatchEvent(new Event("input", { bubbles: true }));
+};
+
 describe.skipIf(browserHere === null)(`The editor of definitions${needsBrowser}`, () => {
   const inspected = useInspector();
 
@@ -35,10 +51,7 @@ describe.skipIf(browserHere === null)(`The editor of definitions${needsBrowser}`
     expect(await tab.axe()).toEqual([]);
     await text.press("Control+Home");
     await problem.click();
-    const before = () =>
-      text.evaluate((area: { value: string; selectionStart: number }) =>
-        area.value.slice(0, area.selectionStart),
-      );
+    const before = () => text.evaluate(textBeforeCaret);
     expect(await before()).toMatch(/mode: deep\n {2}$/);
     await page.keyboard.press("Control+ArrowRight");
     await page.keyboard.press("End");
@@ -51,7 +64,7 @@ describe.skipIf(browserHere === null)(`The editor of definitions${needsBrowser}`
     await text.focus();
     await page.keyboard.press("Escape");
     await page.keyboard.press("Tab");
-    expect(await text.evaluate((area) => area === document.activeElement)).toBe(false);
+    expect(await text.evaluate(hasFocus)).toBe(false);
     await text.focus();
     await page.getByText("no problems").waitFor();
     await page.keyboard.press("Control+s");
@@ -106,7 +119,8 @@ describe.skipIf(browserHere === null)(`The editor of definitions${needsBrowser}`
     const huge = `${hostile}\n${"x".repeat(20_000)}: 1\n${"- y\n".repeat(5_000)}`;
     await using tab = await inspected.open("agents/new", { width: 375 });
     const { page } = tab;
-    await page.getByLabel("Definition in YAML").fill(huge);
+    // As pasting does. Typing thousands of lines, as `fill` does, takes Chromium minutes.
+    await page.getByLabel("Definition in YAML").evaluate(paste, huge);
     await page.getByText(/\d problems?/).waitFor();
     expect(await page.locator(foreignElements).count()).toBe(0);
     expect(await page.evaluate("globalThis.hacked")).toBeUndefined();

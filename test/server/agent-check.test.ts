@@ -1,5 +1,10 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { createServer } from "../../src/create-server.ts";
 import { startApi } from "../helpers/api-server.ts";
+import { useDatabase } from "../helpers/databases.ts";
+import { tempFolder } from "../helpers/temp-folder.ts";
 
 const check = async (source: string, key = "sg_a_*") => {
   const api = await startApi();
@@ -8,6 +13,8 @@ const check = async (source: string, key = "sg_a_*") => {
   expect(listed["agents"]).toEqual([]);
   return answer;
 };
+
+const database = useDatabase("pglite");
 
 describe("the check of a definition", () => {
   it("returns the definition and its graph, and stores nothing", async () => {
@@ -53,6 +60,30 @@ describe("the check of a definition", () => {
 
   it("refuses texts that are too long", async () => {
     expect((await check(`name: ${"a".repeat(262_144)}`)).status).toBe(400);
+  });
+
+  it("starts none of the servers that a definition names", async () => {
+    const started = join(tempFolder({}), "started");
+    const server = await createServer({ database: database.shared, development: true, env: {} });
+    const mcp = { name: "files", transport: "stdio", command: "touch", args: [started] };
+    const nodes = [{ name: "read", type: "tool", config: { tool: "files_read", args: {} } }];
+    const definition = {
+      name: "served",
+      tools: [{ mcp }],
+      workflow_graph: { entry_point: "read", nodes, edges: [{ from: "read", to: "END" }] },
+    };
+    const answer = await server.fetch(
+      new Request("http://127.0.0.1/v1/agents/check", {
+        method: "POST",
+        headers: { "Content-Type": "application/json" },
+        body: JSON.stringify({ source: JSON.stringify(definition) }),
+      }),
+    );
+    const body = (await answer.json()) as { problems: unknown; graph: { nodes: { id: string }[] } };
+    expect(body.problems).toEqual([]);
+    expect(body.graph.nodes.map(({ id }) => id)).toContain("read");
+    expect(existsSync(started)).toBe(false);
+    await server.close(0);
   });
 
   it("has the schema beside it", async () => {

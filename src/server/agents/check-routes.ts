@@ -5,6 +5,7 @@ import {
   InvalidDefinitionError,
 } from "../../definition/check/problems.ts";
 import { readDocument } from "../../definition/load/read-document.ts";
+import { StratagraphError } from "../../errors.ts";
 import { agentJsonSchema } from "../../definition/schema/agent.ts";
 import type { DrawAgent } from "../ports.ts";
 import { jsonPointer } from "../problems.ts";
@@ -32,7 +33,11 @@ const checkSchema = z
       .record(z.string(), z.unknown())
       .nullable()
       .describe("The definition as JSON, to be stored; null with problems."),
-    graph: z.unknown().describe("As `GET …/graph?format=json` draws it; null with problems."),
+    graph: z
+      .unknown()
+      .describe(
+        "As `GET …/graph?format=json` draws it; null with problems, or if it cannot be drawn.",
+      ),
   })
   .meta({ id: "AgentCheck" });
 
@@ -68,7 +73,7 @@ export function checkRoutes({
         if (!read.ok) return { status: 200, body: withProblems(read.problems) };
         try {
           const { document, definition } = await writes.check(principal, read.document);
-          const { graph } = await draw(definition);
+          const { graph } = await draw(definition).catch(notDrawn);
           return { status: 200, body: { ok: true, problems: [], definition: document, graph } };
         } catch (thrown) {
           if (!(thrown instanceof InvalidDefinitionError)) throw thrown;
@@ -93,6 +98,13 @@ export function checkRoutes({
       }),
     }),
   ];
+}
+
+/** What only shows when an agent is compiled is no reason not to store it. */
+function notDrawn(thrown: unknown): { readonly graph: null } {
+  if (thrown instanceof InvalidDefinitionError || !(thrown instanceof StratagraphError))
+    throw thrown;
+  return { graph: null };
 }
 
 function withProblems(problems: readonly DefinitionProblem[]) {

@@ -1,5 +1,5 @@
 import type { JsonSchema } from "../../api/document.ts";
-import { resolve, typeText } from "../reference/schema-view.tsx";
+import { resolve, typeText } from "../reference/schema-text.ts";
 import { type Members, type Path, pathName, type YamlPlace } from "./yaml-place.ts";
 
 /** What the schema says of a key or a value. */

@@ -5,7 +5,8 @@ import { useShortcuts } from "../../components/shortcuts.tsx";
 import { apiUrl, links } from "../../links.ts";
 import { bodyOf, type Operation } from "./operations.ts";
 import { Method, Prose } from "./reference-view.tsx";
-import { SchemaView, typeText } from "./schema-view.tsx";
+import { typeText } from "./schema-text.ts";
+import { SchemaView } from "./schema-view.tsx";
 import { TryOperation } from "./try-operation.tsx";
 
 /** One operation: what it takes and answers, and a form that sends it. */

@@ -1,7 +1,6 @@
 import { useState } from "preact/hooks";
 import type { JsonSchema } from "../../api/document.ts";
-
-type Definitions = Readonly<Record<string, JsonSchema>>;
+import { type Definitions, resolve, typeText } from "./schema-text.ts";
 
 interface SchemaProps {
   readonly schema: JsonSchema;
@@ -114,42 +113,4 @@ function alternativeName(schema: JsonSchema, definitions: Definitions): string {
   if (fixed !== undefined) return `${fixed[0]}: ${String(fixed[1].const)}`;
   const names = Object.keys(resolved.properties ?? {});
   return names.length > 0 ? `with ${names[0]}` : typeText(schema, definitions);
-}
-
-/** References that are followed one after the other. */
-const maxReferences = 10;
-
-/** Follows the references of a schema to its definition. */
-export function resolve(schema: JsonSchema, definitions: Definitions): JsonSchema {
-  let found = schema;
-  for (let count = 0; found.$ref !== undefined && count < maxReferences; count++) {
-    const name = found.$ref.replace(/^#\/(?:components\/schemas|\$defs)\//, "");
-    const { $ref: _ref, ...own } = found;
-    found = { ...(Object.hasOwn(definitions, name) ? definitions[name] : {}), ...own };
-  }
-  return found;
-}
-
-/** A type as a reader sees it, as in `array of string`, `"fast" | "deep"` or `integer 1–200`. */
-export function typeText(schema: JsonSchema, definitions: Definitions, depth = 0): string {
-  const resolved = resolve(schema, definitions);
-  const { type, items, minimum, maximum, format } = resolved;
-  if (resolved.const !== undefined) return JSON.stringify(resolved.const);
-  if (resolved.enum !== undefined)
-    return resolved.enum.map((one) => JSON.stringify(one)).join(" | ");
-  const alternatives = resolved.oneOf ?? resolved.anyOf;
-  if (alternatives !== undefined && depth < 3) {
-    const all = alternatives.map((one) => typeText(one, definitions, depth + 1));
-    return [...new Set(all)].join(" | ");
-  }
-  if (type === "array" && typeof items === "object" && depth < 3)
-    return `array of ${typeText(items, definitions, depth + 1)}`;
-  const bounds = isRange(minimum, maximum) ? ` ${minimum ?? ""}–${maximum ?? ""}` : "";
-  const name = Array.isArray(type) ? type.join(" | ") : (type ?? "any");
-  return `${String(name)}${format === undefined ? "" : ` (${format})`}${bounds}`;
-}
-
-function isRange(minimum: number | undefined, maximum: number | undefined): boolean {
-  const isBound = (one: number | undefined) => one !== undefined && Math.abs(one) < 2 ** 53 - 1;
-  return isBound(minimum) && isBound(maximum);
 }
