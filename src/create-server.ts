@@ -170,8 +170,12 @@ async function compileForDrawing(
   definition: AgentDefinition,
   of: { readonly tools?: RuntimeOptions["tools"] | undefined; readonly agents?: AgentRegistry },
 ): Promise<AgentGraph> {
-  const [{ compileAgent, createRuntime }, { drawableDefinition, drawingModels, drawingServices }] =
-    await Promise.all([import("./app.ts"), import("./compile/draw-graph.ts")]);
+  const [{ compileAgent, createRuntime }, drawing] = await Promise.all([
+    import("./app.ts"),
+    import("./compile/draw-graph.ts"),
+  ]);
+  const { drawableDefinition, drawingModels, drawingServices, withoutServers } = drawing;
+  const drawn = withoutServers(definition);
   const runtime = await createRuntime({
     checkpointer: false,
     models: drawingModels,
@@ -180,9 +184,12 @@ async function compileForDrawing(
     secrets: { get: () => undefined },
   });
   try {
-    const known = { tools: runtime.tools, ...(of.agents && { agents: of.agents }) };
-    const services = { ...runtime, ...drawingServices(definition, known) };
-    return await compileAgent(drawableDefinition(definition), services);
+    const inside = [...(of.agents ?? [])].map(
+      ([name, agent]) => [name, withoutServers(agent)] as const,
+    );
+    const known = { tools: runtime.tools, agents: new Map(inside) };
+    const services = { ...runtime, ...drawingServices(drawn, known) };
+    return await compileAgent(drawableDefinition(drawn), services);
   } finally {
     await runtime.close();
   }

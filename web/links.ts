@@ -35,6 +35,7 @@ export const links = {
   inbox: (query?: Query) => place(["inbox"], query),
   agents: () => place(["agents"]),
   agent: (agentId: string, query?: Query) => place(["agents", agentId], query),
+  agentGraph: (agentId: string) => place(["agents", agentId, "graph"]),
   agentEditor: (agentId: string) => place(["agents", agentId, "edit"]),
   agentVersions: (agentId: string, query?: Query) => place(["agents", agentId, "versions"], query),
   newAgent: () => place(["agents", "new"]),
@@ -42,6 +43,6 @@ export const links = {
   queue: (query?: Query) => place(["queue"], query),
   schedules: (query?: Query) => place(["schedules"], query),
   experiments: (query?: Query) => place(["experiments"], query),
-  reference: (operationId?: string) =>
-    place(["api", ...(operationId === undefined ? [] : [operationId])]),
+  reference: (operationId?: string, query?: Query) =>
+    place(["api", ...(operationId === undefined ? [] : [operationId])], query),
 } as const;

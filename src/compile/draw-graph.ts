@@ -174,6 +174,29 @@ export function drawableDefinition(definition: AgentDefinition): AgentDefinition
   return { ...definition, spec: { ...definition.spec, is_active: true } };
 }
 
+/** Names that tools may have. Others are patterns of rails. */
+const toolName = /^[A-Za-z0-9_-]{1,64}$/;
+
+/**
+ * Returns a definition whose MCP servers and packages are replaced by names of tools, so that no process is started and
+ * no address is called for a drawing. The names are those that its nodes use.
+ */
+export function withoutServers(definition: AgentDefinition): AgentDefinition {
+  const { spec } = definition;
+  const local = spec.tools.filter(
+    (entry) => typeof entry === "string" || !("mcp" in entry || "community" in entry),
+  );
+  if (local.length === spec.tools.length) return definition;
+  const used = (spec.workflow_graph?.nodes ?? []).flatMap(({ config }) => {
+    const { tool, tools } = Object(config) as Readonly<Record<string, unknown>>;
+    return [tool, tools].flat().filter((name) => typeof name === "string");
+  });
+  const known = new Set([...local.filter((entry) => typeof entry === "string"), "all", "none"]);
+  const names = [...new Set([...used, "server_tools"])];
+  const added = names.filter((name) => toolName.test(name) && !known.has(name));
+  return { ...definition, spec: { ...spec, tools: [...local, ...added] } };
+}
+
 /** Models for graphs that are only drawn: they need no key and no package, and are never called. */
 export const drawingModels: ModelSource = {
   resolve: ({ default_model: ref = "" }) =>

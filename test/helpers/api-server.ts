@@ -14,7 +14,7 @@ import {
 } from "../../src/server/create-server.ts";
 import { type ApiDocument, patternOf } from "./api-fuzz/document.ts";
 import type { AgentStore, IdempotencyStore, KeyVerifier } from "../../src/server/ports.ts";
-import type { AgentSummary, StoredAgent } from "../../src/storage/platform/agents.ts";
+import type { AgentSummary, ListedAgent, StoredAgent } from "../../src/storage/platform/agents.ts";
 import {
   ConflictError,
   NotFoundError,
@@ -47,17 +47,21 @@ export function memoryAgents(): AgentStore {
     if (found.length === 0) throw new NotFoundError("agent", agentId);
     return found;
   };
-  const page = (
+  const page = <Item>(
     all: readonly StoredAgent[],
     { limit = 50, cursor }: { limit?: number; cursor?: string },
+    toItem: (row: StoredAgent) => Item,
   ) => {
     const from = cursor === undefined ? 0 : Number(cursor);
     const next = from + limit < all.length ? String(from + limit) : null;
-    const items = all.slice(from, from + limit).map((row): AgentSummary => {
-      const { definition: _definition, ...summary } = row;
-      return summary;
-    });
-    return { items, next };
+    return { items: all.slice(from, from + limit).map(toItem), next };
+  };
+  const summaryOf = ({ definition: _definition, ...summary }: StoredAgent): AgentSummary => summary;
+  const listed = (row: StoredAgent): ListedAgent => {
+    const { llm_config: config, tools } = row.definition;
+    const { default_model: model } = Object(config) as { readonly default_model?: string };
+    const toolCount = Array.isArray(tools) ? tools.length : 0;
+    return { ...summaryOf(row), model: model ?? null, toolCount };
   };
   const add = (row: Omit<(typeof rows)[number], "id" | "isActive" | "createdAt" | "updatedAt">) => {
     const at = "2026-01-02T03:04:05.000Z";
@@ -84,9 +88,10 @@ export function memoryAgents(): AgentStore {
       const found = rows.filter(
         (row) => row.tenantId === tenantId && row.isActive && (name ?? row.name) === row.name,
       );
-      return page(found, rest);
+      return page(found, rest, listed);
     },
-    versions: async (tenantId, agentId, rest) => page(own(tenantId, agentId), rest ?? {}),
+    versions: async (tenantId, agentId, rest) =>
+      page(own(tenantId, agentId), rest ?? {}, summaryOf),
     async newVersion(tenantId, { agentId, base, definition, version }) {
       const versions = own(tenantId, agentId);
       const active = versions.find(({ isActive }) => isActive);

@@ -39,7 +39,10 @@ describe("the routes of agents", () => {
     const path = String(created.headers.get("location"));
     expect(path).toBe(`/v1/agents/${String(created.json["id"])}`);
     const { json: listed } = await api.send("GET", "/v1/agents?name=helper");
-    expect(listed).toMatchObject({ agents: [{ name: "helper" }], next_cursor: null });
+    expect(listed).toMatchObject({
+      agents: [{ name: "helper", model: null, tools: 1 }],
+      next_cursor: null,
+    });
 
     const read = await api.send("GET", path);
     expect(read.headers.get("etag")).toBe('"1.0.0"');
@@ -53,6 +56,12 @@ describe("the routes of agents", () => {
     });
     expect(changed.json["definition"]).not.toHaveProperty("tools");
     const old = await api.send("GET", `${path}?version=1.0.0`);
+    expect(old.json).not.toHaveProperty("yaml");
+    const text = await api.send("GET", `${path}?version=1.0.0&format=yaml`);
+    expect(text.json).toEqual({
+      ...old.json,
+      yaml: "name: helper\nversion: 1.0.0\nsystem_prompt: Help.\ntools:\n  - calculator\n",
+    });
     expect(old.json).toMatchObject({ status: "inactive", definition: { tools: ["calculator"] } });
     const { json: versions } = await api.send("GET", `${path}/versions`);
     expect(versions["versions"]).toMatchObject([{ version: "1.0.1" }, { version: "1.0.0" }]);

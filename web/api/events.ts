@@ -27,6 +27,14 @@ export async function readEvents(
     request instanceof Request ? undefined : init,
   );
   if (!response.ok) throw problemOf(response.status, await response.json().catch(() => null));
+  await parseEvents(response, onEvent);
+}
+
+/** Reads the events of an answer until it ends. */
+export async function parseEvents(
+  response: Response,
+  onEvent: (event: StreamEvent) => void,
+): Promise<void> {
   const parser = createParser({
     onEvent: ({ id = "", event = "message", data }) => {
       onEvent({ id, event, data: parseData(data) });

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { agentJsonSchema } from "../../definition/schema/agent.ts";
 import { pageAnswer, pageQuery, pageRequest, pageSchema, parameterText } from "../paging.ts";
-import type { AgentSummary, StoredAgent } from "../../storage/platform/agents.ts";
+import type { AgentSummary, ListedAgent, StoredAgent } from "../../storage/platform/agents.ts";
 import type { DrawAgent } from "../ports.ts";
 import { HttpProblem } from "../problems.ts";
 import { type Answer, defineRoute, type Route } from "../route.ts";
@@ -26,8 +26,19 @@ const summary = {
   updated_at: z.iso.datetime(),
 };
 const agentSummary = z.strictObject(summary).meta({ id: "AgentSummary" });
+const listedAgent = z
+  .strictObject({
+    ...summary,
+    model: z.string().nullable().describe("`provider:model`; null if the definition names none."),
+    tools: z.int().min(0).nullable().describe("Entries in the definition's `tools`."),
+  })
+  .meta({ id: "ListedAgent" });
 const agentSchema = z
-  .strictObject({ ...summary, definition: z.record(z.string(), z.unknown()) })
+  .strictObject({
+    ...summary,
+    definition: z.record(z.string(), z.unknown()),
+    yaml: z.string().describe("The definition as YAML text, with `format=yaml`.").optional(),
+  })
   .meta({ id: "Agent" });
 const versionSchema = z
   .strictObject({
@@ -87,14 +98,14 @@ export function agentRoutes(options: AgentRoutesOptions): readonly Route[] {
         name: parameterText.describe("Agents of exactly this name.").optional(),
       }),
       answers: {
-        200: { description: "A page of agents.", schema: pageSchema("agents", agentSummary) },
+        200: { description: "A page of agents.", schema: pageSchema("agents", listedAgent) },
       },
       problems: ["invalid_cursor"],
       async handle({ query, principal, request }) {
         const { name } = query;
         const filter = { ...pageRequest(query), ...(name !== undefined && { name }) };
         const page = await store.list(principal.tenantId, filter);
-        return pageAnswer(request, page, { name: "agents", item: summaryOf });
+        return pageAnswer(request, page, { name: "agents", item: listedOf });
       },
     }),
     defineRoute({
@@ -107,10 +118,18 @@ export function agentRoutes(options: AgentRoutesOptions): readonly Route[] {
       params: agentParams,
       query: z.strictObject({
         version: parameterText.describe("Default: the active version.").optional(),
+        format: z
+          .enum(["json", "yaml"])
+          .default("json")
+          .describe("`yaml` adds the definition as YAML text, to be edited or compared."),
       }),
       answers: { 200: { description: "The agent.", schema: agentSchema, headers: etagHeaders } },
-      handle: async ({ params, query, principal }) =>
-        agentAnswer(await store.get(principal.tenantId, params.agent_id, query.version)),
+      async handle({ params, query, principal }) {
+        const agent = await store.get(principal.tenantId, params.agent_id, query.version);
+        const answer = agentAnswer(agent);
+        if (query.format === "json") return answer;
+        return { ...answer, body: { ...answer.body, yaml: await renderYaml(agent) } };
+      },
     }),
     defineRoute({
       method: "patch",
@@ -225,9 +244,15 @@ function etagOf({ version }: AgentSummary): string {
   return `"${version}"`;
 }
 
-function agentAnswer(agent: StoredAgent): Answer {
+function agentAnswer(agent: StoredAgent) {
   const body = { ...summaryOf(agent), definition: { ...agent.definition, version: agent.version } };
-  return { status: 200, body, headers: { ETag: etagOf(agent) } };
+  return { status: 200, body, headers: { ETag: etagOf(agent) } } satisfies Answer;
+}
+
+/** Renders a definition as YAML with its name and version first. Keys keep their order; lines are not folded. */
+async function renderYaml({ name, version, definition }: StoredAgent): Promise<string> {
+  const { stringify } = await import("yaml");
+  return stringify(Object.assign({ name, version }, definition, { version }), { lineWidth: 0 });
 }
 
 function summaryOf(agent: AgentSummary) {
@@ -239,6 +264,10 @@ function summaryOf(agent: AgentSummary) {
     created_at: agent.createdAt,
     updated_at: agent.updatedAt,
   };
+}
+
+function listedOf(agent: ListedAgent) {
+  return { ...summaryOf(agent), model: agent.model, tools: agent.toolCount };
 }
 
 function versionOf(agent: AgentSummary) {

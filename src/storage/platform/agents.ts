@@ -30,6 +30,14 @@ export interface AgentSummary {
   readonly updatedAt: string;
 }
 
+/** An agent in a list: its active version, with what tells it apart from others. */
+export interface ListedAgent extends AgentSummary {
+  /** `provider:model` of the definition; null if it names none, or if Postgres cannot read it. */
+  readonly model: string | null;
+  /** Number of entries in the `tools` of the definition; null if Postgres cannot read it. */
+  readonly toolCount: number | null;
+}
+
 /** A version of an agent. */
 export interface StoredAgent extends AgentSummary {
   readonly definition: Readonly<Record<string, unknown>>;
@@ -49,8 +57,18 @@ interface AgentRow extends SummaryRow {
   readonly definition: Readonly<Record<string, unknown>>;
 }
 
+interface ListedRow extends SummaryRow {
+  readonly facts: { readonly model: string | null; readonly tools: number } | null;
+}
+
 // Lists leave out definitions, which have up to 1 MiB each.
 const summaryColumns = "id, agent_id, name, version, is_active, created_at, updated_at";
+// Postgres cannot read JSON that has U+0000 or half of a surrogate pair.
+const listedColumns = String.raw`${summaryColumns},
+  case when definition::text !~ '\\u(0000|[dD][89a-fA-F])' then json_build_object(
+    'model', left(definition->'llm_config'->>'default_model', 200),
+    'tools', case json_typeof(definition->'tools') when 'array' then json_array_length(definition->'tools') else 0 end
+  ) end as facts`;
 const columns = `${summaryColumns}, definition`;
 const maxDefinitionBytes = 1_048_576;
 const firstVersion = "1.0.0";
@@ -125,17 +143,24 @@ export class Agents {
       /** Of this name exactly. */
       readonly name?: string;
     } = {},
-  ): Promise<Page<AgentSummary>> {
+  ): Promise<Page<ListedAgent>> {
     const { limit, after } = checkPage(filter);
     const name = filter.name === undefined ? null : checkText("name", filter.name, 200);
-    const { rows } = await queryTenant<SummaryRow>(this.tables.tenants, tenantId, {
-      text: `select ${summaryColumns} from ${this.tables.schema}.agent_definition
+    const { rows } = await queryTenant<ListedRow>(this.tables.tenants, tenantId, {
+      text: `select ${listedColumns} from ${this.tables.schema}.agent_definition
         where tenant_id = $1::uuid and is_active and ($2::uuid is null or agent_id < $2::uuid)
           and ($3::text is null or name = $3)
         order by agent_id desc limit $4`,
       values: [tenantId, after, name, limit + 1],
     });
-    return toPage(rows, limit, { id: (row) => row.agent_id, item: toSummary });
+    return toPage(rows, limit, {
+      id: (row) => row.agent_id,
+      item: (row) => ({
+        ...toSummary(row),
+        model: row.facts?.model ?? null,
+        toolCount: row.facts?.tools ?? null,
+      }),
+    });
   }
 
   /** The active versions of the agents with these names. Names without an active agent are left out. */

@@ -6,7 +6,11 @@ import {
   NotFoundError,
   VersionConflictError,
 } from "../../../src/storage/platform/errors.ts";
-import type { AgentSummary, StoredAgent } from "../../../src/storage/platform/agents.ts";
+import type {
+  AgentSummary,
+  ListedAgent,
+  StoredAgent,
+} from "../../../src/storage/platform/agents.ts";
 import type { PlatformSubject } from "./subject.ts";
 
 /** Agents with their versions and tools, webhooks, and idempotency keys. */
@@ -99,20 +103,40 @@ export function agentsContract(subject: PlatformSubject): void {
       expect(await agents.activate(tenantId, agentId, "1.0.2")).toMatchObject({ isActive: true });
     });
 
+    test("are listed with their models and numbers of tools, whatever texts they have", async () => {
+      const { agents } = subject.platform;
+      const { tenantId } = await start();
+      const llm = { default_model: "openai:gpt-4o-mini" };
+      const definitions = [
+        { llm_config: llm, tools: ["calculator", { mcp: { name: "files" } }] },
+        { llm_config: llm, description: "\0" },
+        { llm_config: llm, tools: "none", description: "\ud83d\ude00" },
+      ];
+      for (const [at, one] of definitions.entries())
+        await agents.create(tenantId, { name: `listed-${at}`, definition: one });
+      const { items } = await agents.list(tenantId, { limit: 3 });
+      expect(items.map(({ model, toolCount }) => [model, toolCount])).toEqual([
+        ["openai:gpt-4o-mini", 0],
+        [null, null],
+        ["openai:gpt-4o-mini", 2],
+      ]);
+    });
+
     test("are listed page by page without definitions, and belong to their tenant", async () => {
       const { agents } = subject.platform;
       const { tenantId, agent, agentId } = await start();
       const second = await agents.create(tenantId, { name: "b", definition });
-      const listed = (stored: StoredAgent): AgentSummary => {
-        const { definition: _definition, ...summary } = stored;
-        return summary;
+      const summary = ({ definition: _definition, ...rest }: StoredAgent): AgentSummary => rest;
+      const listed = (stored: StoredAgent): ListedAgent => {
+        // The definition has a NUL, which Postgres cannot read.
+        return { ...summary(stored), model: null, toolCount: null };
       };
       const page = await agents.list(tenantId, { limit: 1 });
       expect(page.items).toEqual([listed(second)]);
       const { items } = await agents.list(tenantId, { cursor: page.next! });
       expect(items).toEqual([listed(agent)]);
       expect((await agents.list(tenantId, { name: "b" })).items).toEqual([listed(second)]);
-      expect((await agents.versions(tenantId, agentId)).items).toEqual([listed(agent)]);
+      expect((await agents.versions(tenantId, agentId)).items).toEqual([summary(agent)]);
       const { id: other } = await subject.newTenant();
       await expect(agents.get(other, agentId)).rejects.toThrow(NotFoundError);
       await expect(agents.versions(other, agentId)).rejects.toThrow(NotFoundError);
