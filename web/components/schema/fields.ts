@@ -95,7 +95,7 @@ export function fieldOf(given: unknown, root: Schema, depth = 0): Field {
 }
 
 /** Follows references, and merges `allOf` of objects. Null for what cannot be followed. */
-export function resolve(given: unknown, root: Schema): Schema | null {
+function resolve(given: unknown, root: Schema): Schema | null {
   let schema: unknown = given;
   for (let steps = 0; steps < 10; steps++) {
     if (!isRecord(schema)) return null;

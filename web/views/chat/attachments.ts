@@ -10,9 +10,9 @@ export interface Attachment {
 }
 
 /** Files of a message. */
-export const maxFiles = 10;
+const maxFiles = 10;
 /** Bytes of all files of a message: Base64 makes them a third larger, and a request has 15 MiB at most. */
-export const maxBytes = 11_000_000;
+const maxBytes = 11_000_000;
 const maxTextBytes = 1_000_000;
 
 const readable = new Set([
