@@ -82,6 +82,7 @@ describe.skipIf(browserHere === null)(`The reference of the API${needsBrowser}`,
     await tab.page.getByRole("heading", { name: "This server has no such operation" }).waitFor();
     await tab.page.getByRole("link", { name: "Show all operations" }).click();
     await tab.page.waitForURL("**/inspector/api");
+    expect(await tab.axe()).toEqual([]);
     tab.expectClean();
   });
 });

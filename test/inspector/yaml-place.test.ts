@@ -68,7 +68,9 @@ describe("the place of the caret in YAML", () => {
   it("ends on texts of any shape", () => {
     fc.assert(
       fc.property(
-        fc.string({ unit: fc.constantFrom(..."- :|>#'\"\n  ab") }),
+        fc.string({
+          unit: fc.constantFrom("-", " ", ":", "|", ">", "#", "'", '"', "\n", "  ", "a"),
+        }),
         fc.nat(60),
         (text, at) => {
           expect(findPlace(text, Math.min(at, text.length)).place.kind).toMatch(/key|value|text/);

@@ -45,7 +45,7 @@ function graphContent(graph: unknown): GraphContent {
       const { name } = Object(data) as Record<string, unknown>;
       const { type } = Object(metadata) as Record<string, unknown>;
       const isEnd = id === "__start__" || id === "__end__";
-      const label = isEnd ? String(id).replaceAll("_", "") : String(name ?? id);
+      const label = isEnd ? id.replaceAll("_", "") : typeof name === "string" ? name : String(id);
       return [
         {
           id: String(id),

@@ -1,7 +1,7 @@
 import { useLocation, useRoute } from "preact-iso";
 import { useState } from "preact/hooks";
 import { api, type ApiError, bodyOf } from "../../api/client.ts";
-import { asApiError, useQuery } from "../../api/query.ts";
+import { asApiError } from "../../api/query.ts";
 import { Badge } from "../../components/badge.tsx";
 import { Dialog } from "../../components/dialog.tsx";
 import { Page, Tabs } from "../../components/page.tsx";
@@ -12,6 +12,7 @@ import { say } from "../../components/toast.tsx";
 import { links } from "../../links.ts";
 import "../../styles/agents.css";
 import { AgentGraphView } from "./agent-graph-view.tsx";
+import { useAgent } from "./agent-query.ts";
 import { DefinitionView } from "./definition-view.tsx";
 import { RecentRuns } from "./recent-runs.tsx";
 import { VersionsView } from "./versions-view.tsx";
@@ -103,21 +104,6 @@ export function AgentView() {
         <DeactivateDialog id={id} name={name} onClose={() => setDeactivating(false)} />
       )}
     </Page>
-  );
-}
-
-/** Loads a version of an agent with its definition, also as text. Default: the active version. */
-export function useAgent(id: string, version?: string) {
-  return useQuery(`agent ${id} ${version ?? ""}`, (signal) =>
-    bodyOf(
-      api.GET("/v1/agents/{agent_id}", {
-        params: {
-          path: { agent_id: id },
-          query: { format: "yaml", ...(version !== undefined && { version }) },
-        },
-        signal,
-      }),
-    ),
   );
 }
 

@@ -9,7 +9,7 @@ import { links } from "../../links.ts";
 import "../../styles/agents.css";
 import "../../styles/editor.css";
 import { DrawnGraph } from "./agent-graph-view.tsx";
-import { useAgent } from "./agent-view.tsx";
+import { useAgent } from "./agent-query.ts";
 import { type DefinitionCheck, useDefinitionCheck } from "./check-definition.ts";
 import { DiffView } from "./diff-view.tsx";
 import { useDraft } from "./draft.ts";
@@ -52,7 +52,8 @@ function StoredAgent({ agentId }: { agentId: string }) {
 function Editor({ agent }: { agent: Agent | null }) {
   const { route } = useLocation();
   const [stored, setStored] = useState(agent);
-  const { draft, change, clear } = useDraft(agent?.id ?? null);
+  const kept = useDraft(agent?.id ?? null);
+  const { draft } = kept;
   const [caret, setCaret] = useState(0);
   const [goTo, setGoTo] = useState<{ line: number; column: number } | null>(null);
   const [error, setError] = useState<ApiError | null>(null);
@@ -64,8 +65,8 @@ function Editor({ agent }: { agent: Agent | null }) {
   const { check, isCurrent, error: checkError, retry } = useDefinitionCheck(text);
   const help = useSchemaHelp(text);
   const edit = (next: string, base = draft?.base ?? stored?.version ?? null) => {
-    if (next === storedText && base === (stored?.version ?? null)) clear();
-    else change({ text: next, base });
+    if (next === storedText && base === (stored?.version ?? null)) kept.clear();
+    else kept.change({ text: next, base });
   };
   const isValid = isCurrent && check?.ok === true;
 
@@ -77,14 +78,14 @@ function Editor({ agent }: { agent: Agent | null }) {
     try {
       if (stored === null) {
         const created = await bodyOf(api.POST("/v1/agents", { body: definition as never }));
-        clear();
+        kept.clear();
         say(`${created.name} is created.`);
         route(links.agent(created.id));
       } else {
         const saved = await saveVersion(stored, definition ?? {});
         if (saved !== null) say(`Saved as version ${saved.version}.`);
         if (saved !== null) setStored(saved);
-        clear();
+        kept.clear();
       }
     } catch (thrown) {
       const problem = asApiError(thrown);
@@ -126,7 +127,7 @@ function Editor({ agent }: { agent: Agent | null }) {
               type="button"
               class="button plain"
               onClick={() => {
-                clear();
+                kept.clear();
                 setError(null);
               }}
             >
@@ -153,7 +154,7 @@ function Editor({ agent }: { agent: Agent | null }) {
           base={draft.base ?? ""}
           mine={text}
           onKeepMine={() => edit(withVersion(text, draft.base, stored.version), stored.version)}
-          onTakeTheirs={clear}
+          onTakeTheirs={() => kept.clear()}
         />
       )}
       <div
@@ -173,7 +174,7 @@ function Editor({ agent }: { agent: Agent | null }) {
             onCaret={setCaret}
             marks={isCurrent ? markedProblems(check) : []}
             goTo={goTo}
-            complete={help.complete}
+            complete={(at) => help.complete(at)}
           />
           <CaretHelp help={help.at(caret)} />
         </div>

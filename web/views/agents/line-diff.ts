@@ -23,25 +23,37 @@ export function diffLines(before: string, after: string): readonly DiffLine[] {
     a[a.length - 1 - end] === b[b.length - 1 - end]
   )
     end += 1;
-  const lines: DiffLine[] = [];
+  const middle = kindsBetween(a.slice(start, a.length - end), b.slice(start, b.length - end));
+  const same = (count: number) => Array.from({ length: count }, () => "same" as const);
+  let [before, after] = [0, 0];
+  return [...same(start), ...middle, ...same(end)].map((kind): DiffLine => {
+    if (kind !== "added") before += 1;
+    if (kind !== "removed") after += 1;
+    return {
+      kind,
+      text: (kind === "added" ? b[after - 1] : a[before - 1]) ?? "",
+      before: kind === "added" ? null : before,
+      after: kind === "removed" ? null : after,
+    };
+  });
+}
+
+/** The kinds of the lines of two texts that begin and end differently. */
+function kindsBetween(a: readonly string[], b: readonly string[]): DiffLine["kind"][] {
+  const common = commonLengths(a, b);
+  if (common === null)
+    return [...a.map(() => "removed" as const), ...b.map(() => "added" as const)];
+  const kinds: DiffLine["kind"][] = [];
   let [i, j] = [0, 0];
-  const same = () => lines.push({ kind: "same", text: a[i]!, before: ++i, after: ++j });
-  const removed = () => lines.push({ kind: "removed", text: a[i]!, before: ++i, after: null });
-  const added = () => lines.push({ kind: "added", text: b[j]!, before: null, after: ++j });
-  while (i < start) same();
-  const [endA, endB] = [a.length - end, b.length - end];
-  const common = commonLengths(a.slice(start, endA), b.slice(start, endB));
-  while (i < endA || j < endB) {
-    if (i < endA && j < endB && common !== null && a[i] === b[j]) same();
-    else if (
-      j >= endB ||
-      (i < endA && (common === null || isRemovedFirst(common, i - start, j - start)))
-    )
-      removed();
-    else added();
+  while (i < a.length || j < b.length) {
+    const isSame = i < a.length && j < b.length && a[i] === b[j];
+    const isRemoved = j >= b.length || (i < a.length && isRemovedFirst(common, i, j));
+    const kind = isSame ? "same" : isRemoved ? "removed" : "added";
+    kinds.push(kind);
+    if (kind !== "added") i += 1;
+    if (kind !== "removed") j += 1;
   }
-  while (i < a.length) same();
-  return lines;
+  return kinds;
 }
 
 interface Table {

@@ -77,7 +77,9 @@ function fitting(
   const kept = schemas.filter(({ properties }) =>
     Object.entries(properties ?? {}).every(([name, { const: fixed }]) => {
       const value = written.get(name);
-      return fixed === undefined || value === undefined || value === "" || value === String(fixed);
+      return (
+        fixed === undefined || value === undefined || value === "" || value === plainText(fixed)
+      );
     }),
   );
   // Of what is left, those that know the written keys tell more.
@@ -87,20 +89,22 @@ function fitting(
   return knowing.length > 0 ? knowing : kept.length > 0 ? kept : schemas;
 }
 
+/** A constant as YAML has it without quotes. */
+function plainText(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
 /** Returns what the schema says of the key or the value at the caret; null if it says nothing. */
 export function helpAt({ root, place, members }: Sought): SchemaHelp | null {
   const { kind, path, key } = place;
   const whole = kind === "key" && key !== null ? [...path, key] : path;
   const schemas = schemasAt(root, whole, members);
-  const name = [...whole].reverse().find((part) => typeof part === "string");
-  if (schemas.length === 0 || name === undefined) return null;
-  const parents = schemasAt(root, whole.slice(0, whole.lastIndexOf(name)), members);
-  return help(
-    String(name),
-    schemas,
-    root,
-    parents.some(({ required }) => required?.includes(String(name)) === true),
-  );
+  const at = whole.findLastIndex((part) => typeof part === "string");
+  if (schemas.length === 0 || at < 0) return null;
+  const name = String(whole[at]);
+  const parents = schemasAt(root, whole.slice(0, at), members);
+  const isRequired = parents.some(({ required }) => required?.includes(name) === true);
+  return help(name, schemas, root, isRequired);
 }
 
 function help(

@@ -6,7 +6,7 @@ import { Badge } from "../../components/badge.tsx";
 import { Empty, Failure, Loading, Show } from "../../components/states.tsx";
 import { Ago } from "../../components/time.tsx";
 import { links } from "../../links.ts";
-import { useAgent } from "./agent-view.tsx";
+import { useAgent } from "./agent-query.ts";
 import { DiffView } from "./diff-view.tsx";
 
 type Version = components["schemas"]["AgentVersion"];

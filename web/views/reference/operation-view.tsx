@@ -4,7 +4,7 @@ import { CopyButton } from "../../components/copy-button.tsx";
 import { useShortcuts } from "../../components/shortcuts.tsx";
 import { apiUrl, links } from "../../links.ts";
 import { bodyOf, type Operation } from "./operations.ts";
-import { Method, Prose } from "./reference-view.tsx";
+import { Method, Prose } from "./endpoint.tsx";
 import { typeText } from "./schema-text.ts";
 import { SchemaView } from "./schema-view.tsx";
 import { TryOperation } from "./try-operation.tsx";

@@ -75,7 +75,7 @@ export function requestSchema(operation: Operation, document: ApiDocument): Json
     ...(body === null ? [] : [["body", { title: "Body", ...body.schema }, true] as const]),
   ];
   if (all.length === 0) return null;
-  const schema = {
+  return {
     type: "object",
     properties: Object.fromEntries(all.map(([part, of]) => [part, of])) as Record<
       string,
@@ -83,9 +83,9 @@ export function requestSchema(operation: Operation, document: ApiDocument): Json
     >,
     required: all.filter(([, , isRequired]) => isRequired).map(([part]) => part),
     additionalProperties: false,
-  };
-  // References are paths in the whole document.
-  return { ...schema, ...{ components: document.components } };
+    // References are paths in the whole document.
+    components: document.components,
+  } as JsonSchema;
 }
 
 /** The media type and the schema of a body; null if the operation takes none. */

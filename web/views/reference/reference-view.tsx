@@ -7,6 +7,7 @@ import { Empty, Show } from "../../components/states.tsx";
 import { apiUrl, links } from "../../links.ts";
 import "../../styles/reference.css";
 import { OperationView } from "./operation-view.tsx";
+import { Method } from "./endpoint.tsx";
 import { type Operation, operationsOf, searchOperations } from "./operations.ts";
 
 /** The reference of the HTTP API, from the server's own document, in which each operation can be tried. */
@@ -122,24 +123,6 @@ function shortPath(path: string): string {
     short = `…/${parts.join("/")}`;
   }
   return short;
-}
-
-/** A text of the document, in which names of the API stand between backticks. */
-export function Prose({ text }: { text: string | undefined }) {
-  return (
-    <>
-      {(text ?? "")
-        .split("`")
-        .map((part, index) => (index % 2 === 0 ? part : <code key={index}>{part}</code>))}
-    </>
-  );
-}
-
-/** A method of HTTP, of one width so that paths align. */
-export function Method({ method }: { method: string }) {
-  return (
-    <span class={`method ${method}`}>{method === "delete" ? "DEL" : method.toUpperCase()}</span>
-  );
 }
 
 function Overview({
