@@ -46,7 +46,6 @@ describe.each(["pglite", "postgres"] as const)("a stream of a thread on %s", (ki
       events.close();
       await thread.close();
     },
-    20_000,
   );
 });
 
