@@ -1,10 +1,10 @@
 import { AIMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
 import { readRunChanges } from "../../src/storage/platform/runs/run-versions.ts";
-import { useDatabase } from "../helpers/databases.ts";
+import { drawDatabases, useDatabase } from "../helpers/databases.ts";
 import { calculates, gate, useRunServers } from "../helpers/run-server.ts";
 
-describe.each(["pglite", "postgres"] as const)("on %s", (kind) => {
+describe.each(drawDatabases(import.meta.url))("on %s", (kind) => {
   const database = useDatabase(kind);
   const start = useRunServers(database);
 

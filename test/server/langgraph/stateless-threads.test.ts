@@ -2,7 +2,7 @@ import { AIMessage } from "@langchain/core/messages";
 import { Client } from "@langchain/langgraph-sdk";
 import { describe, expect, it } from "vitest";
 import { withAllTenants } from "../../../src/storage/tenant.ts";
-import { useDatabase } from "../../helpers/databases.ts";
+import { drawDatabases, useDatabase } from "../../helpers/databases.ts";
 import { gate, type RunServer, useRunServers } from "../../helpers/run-server.ts";
 
 const question = { input: { message: "What is 6 * 7?" } };
@@ -13,7 +13,7 @@ function clientOf(api: Pick<RunServer, "port" | "key">): Client {
   return new Client({ apiUrl, apiKey: api.key, callerOptions: { maxRetries: 0 } });
 }
 
-describe.each(["pglite", "postgres"] as const)("threads of stateless runs on %s", (kind) => {
+describe.each(drawDatabases(import.meta.url))("threads of stateless runs on %s", (kind) => {
   const database = useDatabase(kind);
   const start = useRunServers(database);
 
