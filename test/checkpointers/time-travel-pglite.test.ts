@@ -7,7 +7,8 @@ const database = useDatabase("pglite");
 timeTravel({
   name: database.kind,
   available: database.available,
-  // The other mode runs on Postgres: saver and statements are the same.
+  // The other mode and all suites run on Postgres: saver and statements are the same.
   modes: [{ durability: "async", restarts: false }],
+  drawnSuites: 3,
   newSaver: () => new PostgresCheckpointer(database.shared.pool),
 });

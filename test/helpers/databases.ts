@@ -7,6 +7,7 @@ import {
   postgresUrlOf,
   removePostgresDatabase,
 } from "./postgres-template.ts";
+import { seededRandom } from "./random.ts";
 
 /** A database of one test file: new before its tests, removed after them. */
 export interface TestDatabase {
@@ -57,6 +58,19 @@ function usePostgres({
       remove: () => removePostgresDatabase(serverUrl, name),
     };
   });
+}
+
+/**
+ * Returns the databases on which the tests of a file run that lie above the storage, whose own tests run on both: one that
+ * the seed draws, or both with `DATABASES=both`. Without a Postgres server it is PGlite.
+ * @param file the URL of the test file's module
+ */
+export function drawDatabases(file: string): readonly Database["kind"][] {
+  if (process.env["DATABASES"] === "both") return ["pglite", "postgres"];
+  if (inject("postgresUrl") === "") return ["pglite"];
+  // Without the path of the checkout, so that a seed draws the same on each machine.
+  const random = seededRandom(`database of ${file.split("/test/").at(-1)}`);
+  return [random() < 0.5 ? "pglite" : "postgres"];
 }
 
 interface Storage {

@@ -6,7 +6,7 @@ import type { Threads } from "../../src/runtime/threads/threads.ts";
 import { StateViewer } from "../../src/server/checkpoints/shown-state.ts";
 import type { Run } from "../../src/storage/platform/runs/runs.ts";
 import { listenForTest, type SendOptions, tenantA } from "../helpers/api-server.ts";
-import { useDatabase } from "../helpers/databases.ts";
+import { drawDatabases, useDatabase } from "../helpers/databases.ts";
 import { useEmptyQueue } from "../helpers/empty-queue.ts";
 import { ScriptedModel, type ScriptedReply } from "../helpers/scripted-model.ts";
 
@@ -42,7 +42,7 @@ describe("a state", () => {
   });
 });
 
-describe.each(["pglite", "postgres"] as const)("on %s", (kind) => {
+describe.each(drawDatabases(import.meta.url))("on %s", (kind) => {
   const database = useDatabase(kind);
   useEmptyQueue(database);
   let tenants = 0;

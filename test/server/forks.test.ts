@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { useDatabase } from "../helpers/databases.ts";
+import { drawDatabases, useDatabase } from "../helpers/databases.ts";
 import { useRunServers } from "../helpers/run-server.ts";
 
-describe.each(["pglite", "postgres"] as const)("on %s", (kind) => {
+describe.each(drawDatabases(import.meta.url))("on %s", (kind) => {
   const database = useDatabase(kind);
   const start = useRunServers(database);
 

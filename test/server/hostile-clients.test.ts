@@ -6,7 +6,7 @@ import { z } from "zod";
 import { createServer, type PlatformServer } from "../../src/create-server.ts";
 import { defineRoute } from "../../src/server/route.ts";
 import { startApi, type TestApi, tenantA } from "../helpers/api-server.ts";
-import { useDatabase } from "../helpers/databases.ts";
+import { drawDatabases, useDatabase } from "../helpers/databases.ts";
 
 const development = { authentication: { development: { tenantId: tenantA } } } as const;
 const head = (...lines: string[]) => `${lines.join("\r\n")}\r\n`;
@@ -356,7 +356,7 @@ afterEach(() => {
   for (const agent of agents.splice(0)) agent.destroy();
 });
 
-describe.each(["pglite", "postgres"] as const)("clients of a server on %s", (kind) => {
+describe.each(drawDatabases(import.meta.url))("clients of a server on %s", (kind) => {
   const database = useDatabase(kind);
   const servers: PlatformServer[] = [];
 

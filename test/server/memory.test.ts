@@ -4,9 +4,9 @@ import { createServer, type PlatformServer, type ServerOptions } from "../../src
 import { agentNamespace } from "../../src/memory/namespace.ts";
 import type { Embeddings } from "../../src/models/embeddings/embeddings.ts";
 import { listenChecked, type SendOptions } from "../helpers/api-server.ts";
-import { useDatabase } from "../helpers/databases.ts";
+import { drawDatabases, useDatabase } from "../helpers/databases.ts";
 
-describe.each(["pglite", "postgres"] as const)("memories over HTTP on %s", (kind) => {
+describe.each(drawDatabases(import.meta.url))("memories over HTTP on %s", (kind) => {
   const database = useDatabase(kind);
   let tenants = 0;
   const servers: PlatformServer[] = [];

@@ -2,12 +2,12 @@ import { describe, expect, it } from "vitest";
 import { createServer } from "../../src/create-server.ts";
 import { openPlatform } from "../../src/storage/platform/open-platform.ts";
 import { listenForTest } from "../helpers/api-server.ts";
-import { useDatabase } from "../helpers/databases.ts";
+import { drawDatabases, useDatabase } from "../helpers/databases.ts";
 import { idAt, setUpRetention } from "../helpers/retention.ts";
 import { ScriptedModel } from "../helpers/scripted-model.ts";
 import { tempFolder } from "../helpers/temp-folder.ts";
 
-describe.each(["pglite", "postgres"] as const)("retention over HTTP on %s", (kind) => {
+describe.each(drawDatabases(import.meta.url))("retention over HTTP on %s", (kind) => {
   const database = useDatabase(kind);
   const folder = tempFolder();
 

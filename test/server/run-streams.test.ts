@@ -2,7 +2,7 @@ import { AIMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
 import { EventStreams } from "../../src/server/runs/event-streams.ts";
 import { runRoutes } from "../../src/server/runs/routes.ts";
-import { useDatabase } from "../helpers/databases.ts";
+import { drawDatabases, useDatabase } from "../helpers/databases.ts";
 import { ManualClock } from "../helpers/manual-clock.ts";
 import {
   calculates,
@@ -35,7 +35,7 @@ async function runOf(api: RunServer, definition: object = helper): Promise<strin
   return `${runs}/${String(json["run_id"])}`;
 }
 
-describe.each(["pglite", "postgres"] as const)("streams of events on %s", (kind) => {
+describe.each(drawDatabases(import.meta.url))("streams of events on %s", (kind) => {
   const database = useDatabase(kind);
   const start = useRunServers(database);
 

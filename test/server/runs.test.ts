@@ -1,13 +1,13 @@
 import { AIMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import { useDatabase } from "../helpers/databases.ts";
+import { drawDatabases, useDatabase } from "../helpers/databases.ts";
 import { calculates, gate, helper, useRunServers } from "../helpers/run-server.ts";
 
 const hello = { input: { message: "What is 6 * 7?" } };
 const locates = { calls: [{ id: "c1", name: "locate", args: {} }] };
 type Output = Record<string, unknown> & { requests: { id: string }[] };
 
-describe.each(["pglite", "postgres"] as const)("the routes of runs on %s", (kind) => {
+describe.each(drawDatabases(import.meta.url))("the routes of runs on %s", (kind) => {
   const database = useDatabase(kind);
   const start = useRunServers(database);
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { findDue } from "../../src/storage/platform/time/due.ts";
-import { useDatabase } from "../helpers/databases.ts";
+import { drawDatabases, useDatabase } from "../helpers/databases.ts";
 import { ManualClock } from "../helpers/manual-clock.ts";
 import { type RunServer, type RunServerOptions, useRunServers } from "../helpers/run-server.ts";
 
@@ -8,7 +8,7 @@ const minuteMs = 60_000;
 const byText = (one: unknown, other: unknown) => (String(one) < String(other) ? -1 : 1);
 const plain = { name: "plain" };
 
-describe.each(["pglite", "postgres"] as const)("schedules on %s", (kind) => {
+describe.each(drawDatabases(import.meta.url))("schedules on %s", (kind) => {
   const database = useDatabase(kind);
   const start = useRunServers(database);
 

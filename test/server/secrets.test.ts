@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { useDatabase } from "../helpers/databases.ts";
+import { drawDatabases, useDatabase } from "../helpers/databases.ts";
 import { httpServer } from "../helpers/http-server.ts";
 import { startTenantApi } from "../helpers/tenant-api.ts";
 
@@ -8,7 +8,7 @@ const keys = `one:${randomBytes(32).toString("base64")}`;
 const env = { STRATAGRAPH_ENCRYPTION_KEYS: keys };
 const value = "s3cr3t/of+the=tenant";
 
-describe.each(["pglite", "postgres"] as const)("secrets on %s", (kind) => {
+describe.each(drawDatabases(import.meta.url))("secrets on %s", (kind) => {
   const database = useDatabase(kind);
 
   it.skipIf(!database.available)("are stored, listed by name, replaced and deleted", async () => {

@@ -1,6 +1,6 @@
 import { Client } from "@langchain/langgraph-sdk";
 import { describe, expect, it } from "vitest";
-import { useDatabase } from "../helpers/databases.ts";
+import { drawDatabases, useDatabase } from "../helpers/databases.ts";
 import { useRunServers } from "../helpers/run-server.ts";
 
 /** Waits for two events, one after the other. */
@@ -31,7 +31,7 @@ const ordering = {
   },
 };
 
-describe.each(["pglite", "postgres"] as const)("events for runs on %s", (kind) => {
+describe.each(drawDatabases(import.meta.url))("events for runs on %s", (kind) => {
   const database = useDatabase(kind);
   const start = useRunServers(database);
 

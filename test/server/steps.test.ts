@@ -1,6 +1,6 @@
 import { AIMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import { useDatabase } from "../helpers/databases.ts";
+import { drawDatabases, useDatabase } from "../helpers/databases.ts";
 import { calculates, gate, useRunServers } from "../helpers/run-server.ts";
 
 interface Item {
@@ -8,7 +8,7 @@ interface Item {
   readonly [name: string]: unknown;
 }
 
-describe.each(["pglite", "postgres"] as const)("on %s", (kind) => {
+describe.each(drawDatabases(import.meta.url))("on %s", (kind) => {
   const database = useDatabase(kind);
   const start = useRunServers(database);
   const calculator = { name: "counting", tools: ["calculator"] };

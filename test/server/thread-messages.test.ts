@@ -2,7 +2,7 @@ import { AIMessage } from "@langchain/core/messages";
 import { Client } from "@langchain/langgraph-sdk";
 import { describe, expect, it } from "vitest";
 import { withAllTenants } from "../../src/storage/tenant.ts";
-import { useDatabase } from "../helpers/databases.ts";
+import { drawDatabases, useDatabase } from "../helpers/databases.ts";
 import { calculates, gate, type RunServer, useRunServers } from "../helpers/run-server.ts";
 import type { ScriptedReply } from "../helpers/scripted-model.ts";
 
@@ -30,7 +30,7 @@ function held(calls: boolean, text = "") {
 const readBy = ({ model }: RunServer, call: number) =>
   model.read(call).filter((text) => !text.startsWith("system:"));
 
-describe.each(["pglite", "postgres"] as const)("messages into turns on %s", (kind) => {
+describe.each(drawDatabases(import.meta.url))("messages into turns on %s", (kind) => {
   const database = useDatabase(kind);
   const start = useRunServers(database);
 

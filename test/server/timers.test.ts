@@ -1,7 +1,7 @@
 import { Client } from "@langchain/langgraph-sdk";
 import { describe, expect, it } from "vitest";
 import { queryAllTenants } from "../../src/storage/tenant.ts";
-import { useDatabase } from "../helpers/databases.ts";
+import { drawDatabases, useDatabase } from "../helpers/databases.ts";
 import { ManualClock } from "../helpers/manual-clock.ts";
 import { type RunServer, useRunServers } from "../helpers/run-server.ts";
 
@@ -28,7 +28,7 @@ const asking = {
   },
 };
 
-describe.each(["pglite", "postgres"] as const)("deadlines on %s", (kind) => {
+describe.each(drawDatabases(import.meta.url))("deadlines on %s", (kind) => {
   const database = useDatabase(kind);
   const start = useRunServers(database);
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { useDatabase } from "../helpers/databases.ts";
+import { drawDatabases, useDatabase } from "../helpers/databases.ts";
 import { calculates, useRunServers } from "../helpers/run-server.ts";
 
 interface Turn {
@@ -8,7 +8,7 @@ interface Turn {
   readonly [name: string]: unknown;
 }
 
-describe.each(["pglite", "postgres"] as const)("on %s", (kind) => {
+describe.each(drawDatabases(import.meta.url))("on %s", (kind) => {
   const database = useDatabase(kind);
   const start = useRunServers(database);
 

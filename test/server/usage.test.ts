@@ -3,7 +3,7 @@ import { createServer, type PlatformServer, type ServerBase } from "../../src/cr
 import { defineRoute } from "../../src/server/route.ts";
 import type { TenantSettings } from "../../src/storage/platform/tenants.ts";
 import { listenChecked } from "../helpers/api-server.ts";
-import { useDatabase } from "../helpers/databases.ts";
+import { drawDatabases, useDatabase } from "../helpers/databases.ts";
 import { ScriptedModel } from "../helpers/scripted-model.ts";
 
 /** Beside the routes of the API that use models. */
@@ -20,7 +20,7 @@ const spending = defineRoute({
   handle: async () => ({ status: 204 }),
 });
 
-describe.each(["pglite", "postgres"] as const)("usage over HTTP on %s", (kind) => {
+describe.each(drawDatabases(import.meta.url))("usage over HTTP on %s", (kind) => {
   const database = useDatabase(kind);
   let tenants = 0;
   const servers: PlatformServer[] = [];

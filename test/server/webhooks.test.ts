@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import { describe, expect, it } from "vitest";
 import { WebhookSender, type WebhookSenderOptions } from "../../src/engine/webhook-sender.ts";
 import { openPlatform } from "../../src/storage/platform/open-platform.ts";
-import { useDatabase } from "../helpers/databases.ts";
+import { drawDatabases, useDatabase } from "../helpers/databases.ts";
 import { httpServer } from "../helpers/http-server.ts";
 import { ManualClock } from "../helpers/manual-clock.ts";
 import { startTenantApi } from "../helpers/tenant-api.ts";
@@ -138,7 +138,7 @@ describe("webhooks", () => {
   });
 });
 
-describe.each(["pglite", "postgres"] as const)("deliveries on %s", (kind) => {
+describe.each(drawDatabases(import.meta.url))("deliveries on %s", (kind) => {
   const database = useDatabase(kind);
 
   async function start(options: Partial<WebhookSenderOptions> & { readonly url: string }) {

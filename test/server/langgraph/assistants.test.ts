@@ -1,6 +1,6 @@
 import { Client } from "@langchain/langgraph-sdk";
 import { describe, expect, it } from "vitest";
-import { useDatabase } from "../../helpers/databases.ts";
+import { drawDatabases, useDatabase } from "../../helpers/databases.ts";
 import { type RunServer, type RunServerOptions, useRunServers } from "../../helpers/run-server.ts";
 
 /** An agent that another one calls, with a tool of the tenant. */
@@ -27,7 +27,7 @@ const office = {
   },
 };
 
-describe.each(["pglite", "postgres"] as const)("assistants on %s", (kind) => {
+describe.each(drawDatabases(import.meta.url))("assistants on %s", (kind) => {
   const database = useDatabase(kind);
   const start = useRunServers(database);
 

@@ -1,7 +1,7 @@
 import type { AIMessage } from "@langchain/core/messages";
 import { Client } from "@langchain/langgraph-sdk";
 import { describe, expect, it } from "vitest";
-import { useDatabase } from "../../helpers/databases.ts";
+import { drawDatabases, useDatabase } from "../../helpers/databases.ts";
 import { calculates, gate, type RunServer, useRunServers } from "../../helpers/run-server.ts";
 
 const question = { input: { message: "What is 6 * 7?" } };
@@ -11,7 +11,7 @@ function clientOf(api: Pick<RunServer, "port" | "key">): Client {
   return new Client({ apiUrl, apiKey: api.key, callerOptions: { maxRetries: 0 } });
 }
 
-describe.each(["pglite", "postgres"] as const)("a run that is claimed again on %s", (kind) => {
+describe.each(drawDatabases(import.meta.url))("a run that is claimed again on %s", (kind) => {
   const database = useDatabase(kind);
   const start = useRunServers(database);
 

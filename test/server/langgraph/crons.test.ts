@@ -1,14 +1,14 @@
 import { Client } from "@langchain/langgraph-sdk";
 import { describe, expect, it } from "vitest";
 import { findDue } from "../../../src/storage/platform/time/due.ts";
-import { useDatabase } from "../../helpers/databases.ts";
+import { drawDatabases, useDatabase } from "../../helpers/databases.ts";
 import { ManualClock } from "../../helpers/manual-clock.ts";
 import { type RunServer, useRunServers } from "../../helpers/run-server.ts";
 
 const minuteMs = 60_000;
 const question = { input: { message: "Hi" } };
 
-describe.each(["pglite", "postgres"] as const)("crons on %s", (kind) => {
+describe.each(drawDatabases(import.meta.url))("crons on %s", (kind) => {
   const database = useDatabase(kind);
   const start = useRunServers(database);
 

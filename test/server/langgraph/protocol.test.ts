@@ -1,6 +1,6 @@
 import { Client } from "@langchain/langgraph-sdk";
 import { describe, expect, it } from "vitest";
-import { useDatabase } from "../../helpers/databases.ts";
+import { drawDatabases, useDatabase } from "../../helpers/databases.ts";
 import { calculates, type RunServer, useRunServers } from "../../helpers/run-server.ts";
 
 const question = { input: { message: "What is 6 * 7?" } };
@@ -10,7 +10,7 @@ function clientOf(api: Pick<RunServer, "port" | "key">): Client {
   return new Client({ apiUrl, apiKey: api.key, callerOptions: { maxRetries: 0 } });
 }
 
-describe.each(["pglite", "postgres"] as const)("event streaming of LangGraph on %s", (kind) => {
+describe.each(drawDatabases(import.meta.url))("event streaming of LangGraph on %s", (kind) => {
   const database = useDatabase(kind);
   const start = useRunServers(database);
 

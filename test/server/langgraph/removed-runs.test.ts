@@ -1,10 +1,10 @@
 import type { AIMessage } from "@langchain/core/messages";
 import { Client } from "@langchain/langgraph-sdk";
 import { describe, expect, it } from "vitest";
-import { useDatabase } from "../../helpers/databases.ts";
+import { drawDatabases, useDatabase } from "../../helpers/databases.ts";
 import { gate, useRunServers } from "../../helpers/run-server.ts";
 
-describe.each(["pglite", "postgres"] as const)("a stream of a thread on %s", (kind) => {
+describe.each(drawDatabases(import.meta.url))("a stream of a thread on %s", (kind) => {
   const database = useDatabase(kind);
   const start = useRunServers(database);
 
@@ -46,7 +46,6 @@ describe.each(["pglite", "postgres"] as const)("a stream of a thread on %s", (ki
       events.close();
       await thread.close();
     },
-    20_000,
   );
 });
 

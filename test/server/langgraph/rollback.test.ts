@@ -3,7 +3,7 @@ import { Client } from "@langchain/langgraph-sdk";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineTool } from "../../../src/index.ts";
-import { useDatabase } from "../../helpers/databases.ts";
+import { drawDatabases, useDatabase } from "../../helpers/databases.ts";
 import {
   calculates,
   gate,
@@ -66,7 +66,7 @@ async function seen({ threads, runs }: Client, id: string) {
   return { thread, state, history, runs: await runs.list(id) };
 }
 
-describe.each(["pglite", "postgres"] as const)("a run that is rolled back on %s", (kind) => {
+describe.each(drawDatabases(import.meta.url))("a run that is rolled back on %s", (kind) => {
   const database = useDatabase(kind);
   const start = useRunServers(database);
   const verify = ({ base, tenantId }: RunServer, threadId: string) =>

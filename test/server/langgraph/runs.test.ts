@@ -1,7 +1,7 @@
 import { AIMessage } from "@langchain/core/messages";
 import { Client } from "@langchain/langgraph-sdk";
 import { describe, expect, it } from "vitest";
-import { useDatabase } from "../../helpers/databases.ts";
+import { drawDatabases, useDatabase } from "../../helpers/databases.ts";
 import { calculates, gate, type RunServer, useRunServers } from "../../helpers/run-server.ts";
 
 const question = { input: { message: "What is 6 * 7?" } };
@@ -35,7 +35,7 @@ const aborted = (signal: AbortSignal | undefined) =>
 const lastValues = (parts: readonly Part[]) =>
   parts.findLast(({ event }) => event === "values")?.data;
 
-describe.each(["pglite", "postgres"] as const)("runs of LangGraph's protocol on %s", (kind) => {
+describe.each(drawDatabases(import.meta.url))("runs of LangGraph's protocol on %s", (kind) => {
   const database = useDatabase(kind);
   const start = useRunServers(database);
 

@@ -1,9 +1,9 @@
 import { Client } from "@langchain/langgraph-sdk";
 import { describe, expect, it } from "vitest";
-import { useDatabase } from "../../helpers/databases.ts";
+import { drawDatabases, useDatabase } from "../../helpers/databases.ts";
 import { useRunServers } from "../../helpers/run-server.ts";
 
-describe.each(["pglite", "postgres"] as const)("the store on %s", (kind) => {
+describe.each(drawDatabases(import.meta.url))("the store on %s", (kind) => {
   const database = useDatabase(kind);
   const start = useRunServers(database);
 

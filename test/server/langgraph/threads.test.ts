@@ -7,7 +7,7 @@ import { ThreadFinder } from "../../../src/server/langgraph/thread-finder.ts";
 import { type ShownThread, ThreadPresenter } from "../../../src/server/langgraph/thread-view.ts";
 import type { FoundThread } from "../../../src/storage/platform/runs/thread-search.ts";
 import { tenantA } from "../../helpers/api-server.ts";
-import { useDatabase } from "../../helpers/databases.ts";
+import { drawDatabases, useDatabase } from "../../helpers/databases.ts";
 import {
   calculates,
   gate,
@@ -116,7 +116,7 @@ it("a search by values compares 2,000,000 of them at most", async () => {
   await expect(finder.count({}, { list: list.toReversed() })).rejects.toMatchObject(refused);
 });
 
-describe.each(["pglite", "postgres"] as const)("threads of LangGraph's protocol on %s", (kind) => {
+describe.each(drawDatabases(import.meta.url))("threads of LangGraph's protocol on %s", (kind) => {
   const database = useDatabase(kind);
   const start = useRunServers(database);
 
