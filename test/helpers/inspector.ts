@@ -35,7 +35,11 @@ export interface Inspected {
   /** Stores an agent, and returns its id. */
   addAgent(definition: object): Promise<string>;
   /** Sends a request to the API, and returns the body of its answer. */
-  send<Body = Record<string, unknown>>(method: string, path: string, body?: unknown): Promise<Body>;
+  readonly send: <Body = Record<string, unknown>>(
+    method: string,
+    path: string,
+    body?: unknown,
+  ) => Promise<Body>;
   /** Opens a path of the page, such as `threads`, in a browser context of its own. */
   open(path: string, options?: OpenOptions): Promise<InspectorTab>;
 }

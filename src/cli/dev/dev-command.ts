@@ -113,7 +113,9 @@ export async function devCommand(
 async function buildPageFromSources(): Promise<void> {
   const builder = new URL("web/build.ts", packageFolder());
   if (!import.meta.url.endsWith(".ts") || !existsSync(builder)) return;
-  const { buildInspector } = (await import(builder.href)) as { buildInspector(): Promise<void> };
+  const { buildInspector } = (await import(builder.href)) as {
+    readonly buildInspector: () => Promise<void>;
+  };
   await buildInspector();
 }
 

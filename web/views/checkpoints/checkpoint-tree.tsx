@@ -119,7 +119,7 @@ export function CheckpointTree({
 }
 
 /** Which side of a comparison a checkpoint is. */
-export function MarkTags({ id, marks }: { id: string; marks: Marks }) {
+function MarkTags({ id, marks }: { id: string; marks: Marks }) {
   return (
     <>
       {(["a", "b"] as const).map(

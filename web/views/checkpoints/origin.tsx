@@ -32,7 +32,7 @@ export function Origin({ threadId }: { threadId: string }) {
 }
 
 /** The checkpoint at which a thread began, if it is a fork; null else. */
-export function originIn(
+function originIn(
   metadata: Readonly<Record<string, unknown>>,
 ): { readonly threadId: string; readonly checkpointId: string } | null {
   const from = metadata["replayed_from"] ?? metadata["forked_from"];
