@@ -1,12 +1,27 @@
 import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
 const run = promisify(execFile);
 let consumer: string;
+
+/** What the package is built of. */
+const sources = [
+  ...["package.json", "tsconfig.json", "tsconfig.build.json", ".npmrc"],
+  ...["README.md", "CHANGELOG.md", "LICENSE", "SECURITY.md"],
+  ...["src", "checkpointers", "web", "schema"],
+];
+
+/** Copies the sources: the build removes `dist`, of which other tests serve the inspector meanwhile. */
+async function copySources(): Promise<string> {
+  const copy = join(consumer, "sources");
+  for (const path of sources) await cp(path, join(copy, path), { recursive: true });
+  await symlink(resolve("node_modules"), join(copy, "node_modules"));
+  return copy;
+}
 
 /** Without what an `npm exec` around the tests says, which the command of a test would take for its own. */
 const env = Object.fromEntries(
@@ -17,6 +32,7 @@ const env = Object.fromEntries(
 beforeAll(async () => {
   consumer = await mkdtemp(join(tmpdir(), "stratagraph-consumer-"));
   const packed = await run("npm", ["pack", "--json", "--pack-destination", consumer], {
+    cwd: await copySources(),
     timeout: 120_000,
   });
   const tarball = /stratagraph-[\w.-]+\.tgz/.exec(packed.stdout)?.[0];
@@ -143,3 +159,18 @@ it("says what drawing a picture needs beside it", async () => {
     stderr: expect.stringContaining("npm install --save-dev playwright-core @mermaid-js/tiny"),
   });
 });
+
+it("brings the inspector", async () => {
+  await writeFile(
+    join(consumer, "page.mjs"),
+    `import { createServer } from "stratagraph";
+     const server = await createServer({ development: true, concurrency: 0 });
+     const read = async (path) => (await server.fetch(new Request("http://127.0.0.1/inspector/" + path))).text();
+     const page = await read("threads");
+     const [, script] = /src="([^"]+\\.js)"/.exec(page);
+     console.log(page.includes('<base href="/inspector/">'), (await read(script)).length > 10_000);
+     await server.close(0);`,
+  );
+  const { stdout } = await run("node", ["page.mjs"], { cwd: consumer });
+  expect(stdout.trim()).toBe("true true");
+}, 60_000);
