@@ -28,7 +28,7 @@ export interface RailFact {
 type Document = Readonly<Record<string, unknown>>;
 
 /** Returns a member of a document as a document; an empty one if it is no map. Definitions of other versions are read too. */
-export function part(document: unknown, ...keys: readonly string[]): Document {
+function part(document: unknown, ...keys: readonly string[]): Document {
   let value: unknown = document;
   for (const key of keys) value = isDocument(value) ? value[key] : undefined;
   return isDocument(value) ? value : {};

@@ -25,15 +25,15 @@ export function diffLines(before: string, after: string): readonly DiffLine[] {
     end += 1;
   const middle = kindsBetween(a.slice(start, a.length - end), b.slice(start, b.length - end));
   const same = (count: number) => Array.from({ length: count }, () => "same" as const);
-  let [before, after] = [0, 0];
+  let [inFirst, inSecond] = [0, 0];
   return [...same(start), ...middle, ...same(end)].map((kind): DiffLine => {
-    if (kind !== "added") before += 1;
-    if (kind !== "removed") after += 1;
+    if (kind !== "added") inFirst += 1;
+    if (kind !== "removed") inSecond += 1;
     return {
       kind,
-      text: (kind === "added" ? b[after - 1] : a[before - 1]) ?? "",
-      before: kind === "added" ? null : before,
-      after: kind === "removed" ? null : after,
+      text: (kind === "added" ? b[inSecond - 1] : a[inFirst - 1]) ?? "",
+      before: kind === "added" ? null : inFirst,
+      after: kind === "removed" ? null : inSecond,
     };
   });
 }
