@@ -1,8 +1,11 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { createServer } from "../../src/create-server.ts";
 import { memoryAgents, startApi, type TestApi } from "../helpers/api-server.ts";
 import { useDatabase } from "../helpers/databases.ts";
 import { useRunServers } from "../helpers/run-server.ts";
+import { tempFolder } from "../helpers/temp-folder.ts";
 
 const checked = async (body: object, api?: TestApi) => {
   const { send } = api ?? (await startApi());
@@ -195,6 +198,29 @@ describe("on pglite, the check of a definition", () => {
     const { key } = await server.join();
     const { json: foreign } = await server.post("/v1/agents/check", { source: valid }, { key });
     expect(foreign["problems"]).toHaveLength(2);
+  });
+
+  it("starts none of the servers that a definition names", async () => {
+    const started = join(tempFolder({}), "started");
+    const mcp = { name: "files", transport: "stdio", command: "touch", args: [started] };
+    const nodes = [{ name: "read", type: "tool", config: { tool: "files_read", args: {} } }];
+    const workflow_graph = { entry_point: "read", nodes, edges: [{ from: "read", to: "END" }] };
+    const server = await createServer({ database: database.shared, development: true, env: {} });
+    const answer = await server.fetch(
+      new Request("http://127.0.0.1/v1/agents/check", {
+        method: "POST",
+        headers: { "Content-Type": "application/json" },
+        body: JSON.stringify({ definition: { name: "served", tools: [{ mcp }], workflow_graph } }),
+      }),
+    );
+    const { problems, graph } = (await answer.json()) as {
+      readonly problems: unknown;
+      readonly graph: { readonly nodes: readonly { readonly id: string }[] } | null;
+    };
+    await server.close(0);
+    expect(existsSync(started)).toBe(false);
+    expect(problems).toEqual([]);
+    expect(graph?.nodes.map(({ id }) => id)).toContain("read");
   });
 });
 
