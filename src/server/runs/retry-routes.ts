@@ -32,7 +32,7 @@ export function retryRoutes(api: ApiBase): readonly Route[] {
       answers: {
         200: { description: "A page of runs.", schema: pageSchema("runs", runOfAnyAgent) },
       },
-      problems: ["invalid_cursor"],
+      problems: ["invalid_cursor", "not_found"],
       async handle({ query, principal: { tenantId }, request }) {
         const { status: state, thread_id: thread, agent_id: agentId } = query;
         const page = await platform.runs.list(tenantId, {
