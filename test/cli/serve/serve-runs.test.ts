@@ -89,7 +89,7 @@ async function project(definition: string): Promise<string> {
 const remote = ({ url }: OpenAIServer) =>
   `name: helper\nllm_config:\n  default_model: openai:gpt-4o-mini\n  base_url: ${url}\n`;
 
-it("executes runs, reloads definitions for later ones, and hands over what a signal interrupts", async () => {
+it("executes runs, reads changed definitions at a start, and hands over what a signal interrupts", async () => {
   await using model = await openAIServer();
   const cwd = await project("name: helper\ntools: [calculator]\n");
   const first = serve(cwd, "--shutdown-seconds", "0", "--model", "offline:rules");
@@ -102,21 +102,24 @@ it("executes runs, reloads definitions for later ones, and hands over what a sig
   expect(second.texts.stderr).toContain("[folder_locked]");
 
   await writeFile(join(cwd, "agents", "helper.yaml"), remote(model));
-  await vi.waitFor(async () => expect((await first.agent()).version).toBe("1.0.1"), waiting);
-  const silent = new Silence();
-  model.answer({ silent }, { text: "It is forty-two." });
-  const path = await first.run("And in words?");
-  await silent.asked;
   first.child.kill("SIGTERM");
   expect(await first.exit).toBe(0);
+  const third = serve(cwd, "--shutdown-seconds", "0");
+  const silent = new Silence();
+  model.answer({ silent }, { text: "It is forty-two." });
+  const path = await third.run("And in words?");
+  expect((await third.agent()).version).toBe("1.0.1");
+  await silent.asked;
+  third.child.kill("SIGTERM");
+  expect(await third.exit).toBe(0);
   expect(existsSync(join(cwd, ".stratagraph", "lock"))).toBe(false);
-  const runs = first.logs().filter(({ msg }) => msg === "run");
   const facts = { run_id: expect.any(String), tenant: expect.any(String), ms: expect.any(Number) };
-  expect(runs).toMatchObject([
-    { ...facts, state: "complete" },
-    { ...facts, state: "handed_over" },
+  const logged = [first, third].map((of) => of.logs().filter(({ msg }) => msg === "run"));
+  expect(logged).toMatchObject([
+    [{ ...facts, state: "complete" }],
+    [{ ...facts, state: "handed_over" }],
   ]);
-  expect(first.texts.stderr).not.toMatch(/6 \* 7|in words|forty/);
+  for (const { texts } of [first, third]) expect(texts.stderr).not.toMatch(/6 \* 7|in words|forty/);
 
   const next = serve(cwd);
   const resumed = await next.until(path, "complete");
