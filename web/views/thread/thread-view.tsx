@@ -1,8 +1,10 @@
-import { useRoute } from "preact-iso";
-import { GraphTab } from "./graph-tab.tsx";
+import { lazy, useRoute } from "preact-iso";
 import { StepsTab } from "./steps-tab.tsx";
 import { ThreadPage } from "./thread-page.tsx";
-import { TimelineTab } from "./timeline-tab.tsx";
+
+// Their scripts are half of the view's.
+const GraphTab = lazy(async () => (await import("./graph-tab.tsx")).GraphTab);
+const TimelineTab = lazy(async () => (await import("./timeline-tab.tsx")).TimelineTab);
 
 /** A thread: its steps, their times, and the path through the graph of its agent. */
 export function ThreadView() {
