@@ -6,7 +6,7 @@ const resultsFile = "coverage/test-results.json";
 
 /** Test files that take many seconds, longest first. They begin first, so that no worker ends long after the others. */
 const slow = [
-  /e2e\/(?:examples|studio|langgraph|chat)|time-travel-p/,
+  /e2e\/(?:examples|studio|langgraph|chat)|time-travel-p|inspector\/(?:chat|thread|checkpoints|editor|queue)/,
   /kill-run|docs\.test|stored-encryption-on|api-fuzz|planning-p|server\/(?:checkpoints|runs)/,
   /plan-crash|damage-p|context-fold|time-travel-memory|deployment|statements-p|tool-crash|serve-runs/,
   /experiments\/run|chat-command|api-example|growth\/rails|server\/usage|database-memory-on|remote-servers/,
