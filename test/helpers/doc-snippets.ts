@@ -15,7 +15,9 @@ export interface Snippet {
 export const docPages: readonly string[] = [
   "README.md",
   "SECURITY.md",
-  ...(await readdir(join(project, "docs"))).map((name) => `docs/${name}`),
+  ...(await readdir(join(project, "docs")))
+    .filter((name) => name.endsWith(".md"))
+    .map((name) => `docs/${name}`),
 ];
 
 /** Returns every fenced block of every page, in order. */
