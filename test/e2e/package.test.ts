@@ -10,9 +10,18 @@ let consumer: string;
 
 /** What the package is built of. */
 const sources = [
-  ...["package.json", "tsconfig.json", "tsconfig.build.json", ".npmrc"],
-  ...["README.md", "CHANGELOG.md", "LICENSE", "SECURITY.md"],
-  ...["src", "checkpointers", "web", "schema"],
+  "package.json",
+  "tsconfig.json",
+  "tsconfig.build.json",
+  ".npmrc",
+  "README.md",
+  "CHANGELOG.md",
+  "LICENSE",
+  "SECURITY.md",
+  "src",
+  "checkpointers",
+  "web",
+  "schema",
 ];
 
 /** Copies the sources: the build removes `dist`, of which other tests serve the inspector meanwhile. */
