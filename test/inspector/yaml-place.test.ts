@@ -81,7 +81,7 @@ describe("the place of the caret in YAML", () => {
 });
 
 describe("the help of the schema", () => {
-  it("tells of the key at the caret, with its type, default and description", () => {
+  it("describes the key at the caret with its type, default and description", () => {
     expect(helpAt(placeIn("execution_config:\n  mo^de: deep"))).toEqual({
       name: "mode",
       type: '"fast" | "deep"',

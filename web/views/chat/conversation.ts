@@ -166,7 +166,7 @@ export function withEvent(turn: Turn, { event, data }: Pick<RunEvent, "event" | 
   const of = isRecord(data) ? data : {};
   const text = (name: string) => (typeof of[name] === "string" ? of[name] : "");
   const within = Array.isArray(of["within"]) ? of["within"].map(String) : [];
-  // What follows a pause goes on with the turn.
+  // Events after a pause continue the turn.
   const going = event === "done" ? turn : { ...turn, end: null };
   switch (event) {
     case "message": {
