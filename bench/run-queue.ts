@@ -388,5 +388,5 @@ async function measureThreads(): Promise<void> {
   await subject.close();
 }
 
-await compare();
+if (repeats > 0) await compare();
 if (threads > 0) await measureThreads();

@@ -4,7 +4,7 @@ import { serveAgent } from "../src/index.ts";
 export const graph = await serveAgent(
   new URL("../examples/support-triage/agent.yaml", import.meta.url),
   {
-    root: new URL("../examples/support-triage/help", import.meta.url),
+    root: new URL("../examples/support-triage", import.meta.url),
     tools,
   },
 );

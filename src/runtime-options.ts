@@ -8,6 +8,7 @@ import type { CreateModelsOptions } from "./models/create-models.ts";
 import type { Embeddings } from "./models/embeddings/embeddings.ts";
 import type { Database } from "./storage/database.ts";
 import type { ThreadFences } from "./storage/tenant-pool.ts";
+import type { FileRoot } from "./tools/builtins/create-builtin-tools.ts";
 import type { HttpAllow } from "./tools/builtins/http/allow-list.ts";
 import type { Sandbox } from "./tools/sandbox/sandbox.ts";
 import type { SecretSource } from "./tools/secrets.ts";
@@ -34,8 +35,11 @@ export interface RuntimeOptions {
   readonly agents?: readonly AgentDefinition[];
   /** Custom rails that definitions may name, in addition to their own. */
   readonly rails?: readonly Rail[];
-  /** The folder that the built-in file tools are confined to. Default: the working directory. */
-  readonly root?: string;
+  /**
+   * The folder that the built-in file tools are confined to, or a function that returns that of an agent by its name.
+   * Default: the working directory.
+   */
+  readonly root?: FileRoot;
   /**
    * Hosts that the built-in `http_get` may call, and private ones from which files may be attached by URL. Default: the
    * comma-separated `STRATAGRAPH_HTTP_ALLOW`, else none.

@@ -34,6 +34,8 @@ export interface CallEnv {
   /** The run's signal: cancellation and the turn's timeout. */
   readonly signal: AbortSignal;
   readonly clock: Clock;
+  /** The name of the agent that calls. */
+  readonly agent?: string | undefined;
   /** Left out, tools have no secrets. */
   readonly secrets?: Secrets | undefined;
   /** Where the handlers of sandboxed tools run. Left out, these cannot be called. */

@@ -88,6 +88,7 @@ export function refusedCall(call: ToolCall, error: string): ToolResult {
  */
 export class CallContext implements ToolContext {
   readonly callId: string;
+  readonly agent: string | undefined;
   readonly now: () => Date;
   #controller: AbortController | undefined;
   #aborted: { readonly reason: unknown } | undefined;
@@ -101,9 +102,14 @@ export class CallContext implements ToolContext {
 
   constructor(
     callId: string,
-    env: { readonly clock: Clock; readonly secrets?: Secrets | undefined },
+    env: {
+      readonly clock: Clock;
+      readonly agent?: string | undefined;
+      readonly secrets?: Secrets | undefined;
+    },
   ) {
     this.callId = callId;
+    this.agent = env.agent;
     this.now = () => env.clock.now();
     this.#secrets = env.secrets;
   }

@@ -131,7 +131,7 @@ describe("the invoice extraction", () => {
 describe("the support triage", () => {
   let runtime: Runtime;
   beforeAll(async () => {
-    const root = "examples/support-triage/help";
+    const root = "examples/support-triage";
     runtime = await createRuntime({ folder: tempFolder(), env: {}, tools, root });
   });
   afterAll(() => runtime.close());

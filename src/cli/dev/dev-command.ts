@@ -57,7 +57,7 @@ export async function devCommand(
   let base: ServerBase | undefined;
   const server = await createServer({
     ...options,
-    runtime: { ...options.runtime, root: folder },
+    runtime: { ...options.runtime, root: (agent) => agents.folderOf(agent) },
     developmentTenant: config.tenant,
     // Read whenever a runtime is opened.
     get tools() {

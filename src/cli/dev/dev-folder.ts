@@ -1,4 +1,4 @@
-import { basename, extname, relative, sep } from "node:path";
+import { basename, dirname, extname, join, relative, sep } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { watch } from "chokidar";
 import { type DefinitionProblem, InvalidDefinitionError } from "../../definition/check/problems.ts";
@@ -52,6 +52,12 @@ export class DevFolder {
 
   get lastCheck(): FolderCheck {
     return this.#check;
+  }
+
+  /** The folder of an agent's file, which its file tools are confined to; that of all, if the agent has no file. */
+  folderOf(agent: string | undefined): string {
+    const found = this.#check.agents.find(({ name }) => name === agent);
+    return join(this.folder, dirname(found?.file ?? ""));
   }
 
   /** Checks the folder, and stores what has changed. Call it again after it has ended, not before. */

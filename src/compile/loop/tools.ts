@@ -349,6 +349,7 @@ function callEnv({ signal, loop, rails, config }: NodeContext): StatefulCallEnv 
   return {
     signal,
     clock,
+    agent: spec.name,
     secrets,
     sandbox,
     unredact: (args) => rails.unredact(args),

@@ -96,6 +96,8 @@ export interface ToolContext {
   readonly signal: AbortSignal;
   /** The id of this call, unique in the turn. */
   readonly callId: string;
+  /** The name of the agent that calls. Undefined where a tool is tried without an agent. */
+  readonly agent?: string | undefined;
   /** The current time, from the runtime's clock. */
   readonly now: () => Date;
   /**

@@ -82,6 +82,43 @@ async function versionsAt(url: string): Promise<string[]> {
   return agents.map(({ name, version }) => `${name} ${version}`).toSorted();
 }
 
+/** An agent that answers with the text of a file. */
+function reading(name: string, path: string): string {
+  return `name: ${name}
+tools: [read_file]
+permissions: ["file:read"]
+workflow_graph:
+  entry_point: read
+  nodes:
+    - { name: read, type: tool, config: { tool: read_file, args: { path: "${path}" } } }
+  edges:
+    - { from: read, to: END }
+  output: { message: "\${nodes.read.result.content}" }
+`;
+}
+
+/** What each agent answers, or why it fails, by name. */
+async function answersAt(url: string): Promise<Record<string, string>> {
+  const { agents } = (await readJson(`${url}/v1/agents`)) as {
+    agents: { id: string; name: string }[];
+  };
+  const answers = agents.map(async ({ id, name }) => {
+    const runs = `${url}/v1/agents/${id}/runs`;
+    const queued = await fetch(runs, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ input: { message: "Read." } }),
+    });
+    const { run_id: run } = (await queued.json()) as { run_id: string };
+    await (await fetch(`${runs}/${run}/events`)).text();
+    const { result } = (await readJson(`${runs}/${run}`)) as {
+      result: { output: { message: string | null; cause: { message: string } | null } };
+    };
+    return [name, result.output.message ?? result.output.cause?.message ?? ""] as const;
+  });
+  return Object.fromEntries(await Promise.all(answers));
+}
+
 const ready = /Inspector +(\S+)\/inspector\/[^]*Ctrl-C stops the server/;
 
 describe("the process of stratagraph dev", () => {
@@ -160,10 +197,21 @@ export const tools = [defineTool({ name: "shout", description: "First words.", i
     expect(dev.texts.stderr).toBe("");
   });
 
-  it("names the process that has the folder", async () => {
-    const cwd = await newFolder({ "agent.yaml": "name: helper\n" });
+  it("gives file tools the folder of the agent's file, and names the process that has the data", async () => {
+    const cwd = await newFolder({
+      "agent.yaml": reading("all", "other/note.txt"),
+      "desk/agent.yaml": reading("desk", "note.txt"),
+      "desk/note.txt": "of the desk",
+      "other/note.txt": "of another",
+      "peek/agent.yaml": reading("peek", "../other/note.txt"),
+    });
     const first = start(cwd, "--port", "0");
-    await first.printed(ready);
+    const [, url = ""] = await first.printed(ready);
+    expect(await answersAt(url)).toEqual({
+      all: "of another",
+      desk: "of the desk",
+      peek: expect.stringContaining('The path "../other/note.txt" is refused'),
+    });
     const second = start(cwd, "--port", "0");
     expect(await second.exited).toEqual([1, null]);
     expect(second.texts.stderr).toContain(`is in use by process ${first.child.pid}`);
