@@ -51,7 +51,7 @@ describe("a workflow run that goes wrong", () => {
     );
     expect([status, failure?.message]).toEqual([
       "FAILED",
-      'The only attempt failed. attempt 1: tool "broken" of node "buy" failed: the shop is closed',
+      'The only attempt failed: tool "broken" of node "buy" failed: the shop is closed',
     ]);
     expect(steps).toMatchObject([{ node: "buy", tool_results: [{ outcome: "failure" }] }]);
     expect(state.execution).toEqual({});
@@ -306,7 +306,7 @@ describe("a workflow run that goes wrong", () => {
     const { runtime } = await testRuntime(["{}", "{}", "{}"]);
     const { failure } = await executeAgent(agent, { message: "go" }, { runtime });
     expect(failure?.message).toMatch(
-      /^The only attempt failed\. attempt 1: the output_schema of node "read" refused its answers, the last for: .*n/,
+      /^The only attempt failed: the output_schema of node "read" refused its answers, the last for: .*n/,
     );
   });
 });

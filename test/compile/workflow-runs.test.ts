@@ -149,7 +149,7 @@ describe("a workflow run", () => {
     const { status, failure, steps } = await executeAgent(agent, { message: "go" }, { runtime });
     expect([status, steps.length]).toEqual(["FAILED", 2]);
     expect(failure?.message).toBe(
-      'The only attempt failed. attempt 1: node "a" has run 2 times, as often as execution_config.max_iterations allows',
+      'The only attempt failed: node "a" has run 2 times, as often as execution_config.max_iterations allows',
     );
   });
 

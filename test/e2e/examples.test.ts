@@ -123,7 +123,7 @@ describe("the invoice extraction", () => {
     const { status, failure } = await extract("../agent.ts");
     expect(status).toBe("FAILED");
     expect(failure?.message).toContain(
-      'attempt 3: tool "read_invoice" of node "read" failed: There is no invoice "../agent.ts".',
+      'All 3 attempts failed alike: tool "read_invoice" of node "read" failed: There is no invoice "../agent.ts".',
     );
   });
 });

@@ -149,11 +149,12 @@ async function executionViewOf(
 const superstepsOfAnAttempt = 5;
 
 function exhausted(attempts: readonly FailedAttempt[]): string {
-  const lines = attempts.map(
-    ({ attempt_number, errors }) => `attempt ${attempt_number + 1}: ${errors.join("; ")}`,
-  );
-  const count = attempts.length === 1 ? "The only attempt" : `All ${attempts.length} attempts`;
-  return `${count} failed. ${lines.join(" | ")}`;
+  const reasons = attempts.map(({ errors }) => errors.join("; "));
+  const [first = ""] = reasons;
+  if (attempts.length === 1) return `The only attempt failed: ${first}`;
+  if (new Set(reasons).size === 1) return `All ${attempts.length} attempts failed alike: ${first}`;
+  const lines = attempts.map((one, at) => `attempt ${one.attempt_number + 1}: ${reasons[at]}`);
+  return `All ${attempts.length} attempts failed. ${lines.join(" | ")}`;
 }
 
 async function checkDraft(

@@ -94,7 +94,7 @@ describe("the memory that a turn leaves", () => {
     const entries = await left(run);
     expect(entries).toHaveLength(4);
     expect(entries[1]).toMatch(
-      /^episodic: Request: My name .*\nOutcome: failed, attempts_exhausted\. The only attempt failed\. attempt 1: it is too short$/,
+      /^episodic: Request: My name .*\nOutcome: failed, attempts_exhausted\. The only attempt failed: it is too short$/,
     );
     expect(written(run)).toEqual([{ short_term: 1, episodic: 1, semantic: 2, procedural: 0 }]);
   });
