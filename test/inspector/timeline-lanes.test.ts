@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { barsInSight, timeScale } from "../../web/views/thread/time-scale.ts";
+import { barsInSight, marksInSight, timeScale } from "../../web/views/thread/time-scale.ts";
 import { type TimelineContent, timelineOf } from "../../web/views/thread/timeline-lanes.ts";
 import { callOf, entryOf, stepOf, timeAt } from "../helpers/inspector-path.ts";
 
@@ -142,5 +142,24 @@ describe("barsInSight", () => {
     expect(drawn.every(({ bars }) => bars.length === 1)).toBe(true);
     expect(drawn.length).toBeGreaterThan(49);
     expect(drawn.length).toBeLessThan(55);
+  });
+});
+
+describe("marksInSight", () => {
+  const scaleOf = (ms: number) =>
+    timeScale(timelineOf([entryOf("run", [0, ms])], [], now).lanes, true);
+  const marksOf = (ms: number, width = 800) =>
+    marksInSight({ scale: scaleOf(ms), width, from: 0, to: width }).map((mark) => mark.ms);
+
+  it("are round numbers, as far apart as the axis allows", () => {
+    expect(marksOf(864)).toEqual([0, 200, 400, 600, 800]);
+    expect(marksOf(70_000)).toEqual([0, 10_000, 20_000, 30_000, 40_000, 50_000, 60_000, 70_000]);
+    expect(marksOf(3_600_000, 500)).toEqual([0, 900_000, 1_800_000, 2_700_000, 3_600_000]);
+  });
+
+  it("are in the part that is seen, where the times are", () => {
+    const marks = marksInSight({ scale: scaleOf(1_000_000), width: 1e6, from: 5e5, to: 5e5 + 400 });
+    expect(marks.map(({ ms }) => ms)).toEqual([500_000, 500_200, 500_400]);
+    for (const { ms, left } of marks) expect(left).toBeCloseTo(ms);
   });
 });

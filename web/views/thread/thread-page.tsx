@@ -169,7 +169,7 @@ function Failed({ threadId, run }: { threadId: string; run: Run | undefined }) {
   if (!isFailed) return null;
   return (
     <div class="notice bad thread-failure" role="status">
-      <strong>{cause?.message ?? "The run has ended without a result."}</strong>
+      <p>{cause?.message ?? "The run has ended without a result."}</p>
       <span class="row">
         {cause !== null && cause !== undefined && <code>{cause.code}</code>}
         <a href={links.thread(threadId, { step: "failed" })}>Go to where it failed</a>

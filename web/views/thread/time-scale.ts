@@ -13,6 +13,16 @@ export interface TimeScale {
   readonly gaps: readonly { readonly from: number; readonly to: number }[];
 }
 
+/** A part of a timeline that is seen. */
+interface InSight {
+  readonly scale: TimeScale;
+  /** Pixels of the whole timeline. */
+  readonly width: number;
+  /** Pixels between which something is drawn. */
+  readonly from: number;
+  readonly to: number;
+}
+
 /** Gaps from this part of the active time on are shortened, to this part of it. */
 const shortenedGap = 0.04;
 
@@ -67,6 +77,50 @@ export function timeScale(lanes: readonly Lane[], isShortened: boolean): TimeSca
   return { from, to, idleMs: to - from - activeMs, at, timeAt, gaps };
 }
 
+/** Pixels between two marks on the axis, at least about this many. */
+const markDistance = 110;
+
+/** A mark on the axis. */
+export interface Mark {
+  /** Milliseconds from the begin of the timeline: a round number. */
+  readonly ms: number;
+  /** Pixels. */
+  readonly left: number;
+}
+
+/** Returns the marks between two places, in pixels. */
+export function marksInSight({ scale, width, from, to }: InSight): readonly Mark[] {
+  const marks: Mark[] = [];
+  const first = Math.max(0, Math.floor(from / markDistance));
+  const last = Math.floor(Math.min(to, width) / markDistance);
+  for (let place = first; place <= last; place += 1) {
+    const [begin, end] = [place, place + 1].map(
+      (at) => scale.timeAt(Math.min(1, (at * markDistance) / width)) - scale.from,
+    ) as [number, number];
+    const step = roundStep(end - begin);
+    const ms = Math.ceil(begin / step) * step;
+    const left = scale.at(scale.from + ms) * width;
+    const before = marks.at(-1)?.left ?? Number.NEGATIVE_INFINITY;
+    if (left <= width && left - before >= markDistance / 2) marks.push({ ms, left });
+  }
+  return marks;
+}
+
+const [second, minute, hour] = [1_000, 60_000, 3_600_000];
+const clockSteps = [1, 2, 5, 10, 15, 30].flatMap((count) => [
+  count * second,
+  count * minute,
+  count * hour,
+]);
+
+/** Returns the least round number of milliseconds that is not below another: 1, 2 or 5 of a power of ten, or as clocks show. */
+function roundStep(ms: number): number {
+  const power = 10 ** Math.floor(Math.log10(Math.max(1, ms)));
+  const decimal = [1, 2, 5, 10].map((count) => count * power);
+  const steps = ms <= second ? decimal : clockSteps.toSorted((a, b) => a - b);
+  return steps.find((step) => step >= ms) ?? 10 * power;
+}
+
 /** Returns the place of the last item that something holds for, in a list where it holds for the first ones only. */
 function lastIndex<Item>(items: readonly Item[], holds: (item: Item) => boolean): number {
   let [low, high] = [-1, items.length - 1];
@@ -104,10 +158,7 @@ export interface DrawnBar {
 const leastWidth = 3;
 
 /** Returns the bars of a lane between two places, in pixels: as many as can be told apart. */
-export function barsInSight(
-  lane: Lane,
-  { scale, width, from, to }: { scale: TimeScale; width: number; from: number; to: number },
-): readonly DrawnBar[] {
+export function barsInSight(lane: Lane, { scale, width, from, to }: InSight): readonly DrawnBar[] {
   const drawn: { bars: Bar[]; left: number; width: number }[] = [];
   for (const bar of lane.bars) {
     const left = scale.at(bar.from) * width;

@@ -6,7 +6,13 @@ import { Empty, Failure, Loading } from "../../components/states.tsx";
 import { links } from "../../links.ts";
 import { usePath, useSteps } from "./thread-data.ts";
 import { isOpenRun, type Run } from "./thread-records.ts";
-import { barsInSight, type DrawnBar, type TimeScale, timeScale } from "./time-scale.ts";
+import {
+  barsInSight,
+  marksInSight,
+  type DrawnBar,
+  type TimeScale,
+  timeScale,
+} from "./time-scale.ts";
 import { BarElement, describeBar, type Placed } from "./timeline-bar.tsx";
 import { type Bar, type TimelineContent, timelineOf } from "./timeline-lanes.ts";
 import "../../styles/timeline.css";
@@ -314,24 +320,18 @@ function Gaps({ scale, width }: Placed) {
   );
 }
 
-/** Pixels between two times on the axis. */
-const tickDistance = 120;
-
 function Ticks({ scale, width, view }: Seen) {
-  const first = Math.max(0, Math.floor((view.left - view.seen) / tickDistance));
-  const last = Math.min(
-    Math.floor(width / tickDistance),
-    Math.ceil((view.left + 2 * view.seen) / tickDistance),
-  );
-  const places = Array.from(
-    { length: Math.max(0, last - first + 1) },
-    (_, index) => (first + index) * tickDistance,
-  );
+  const marks = marksInSight({
+    scale,
+    width,
+    from: view.left - view.seen,
+    to: view.left + 2 * view.seen,
+  });
   return (
     <div class="timeline-ticks number" aria-hidden="true">
-      {places.map((left) => (
-        <span key={left} style={{ left: `${left}px` }}>
-          {formatDuration(scale.timeAt(left / width) - scale.from)}
+      {marks.map(({ ms, left }) => (
+        <span key={ms} style={{ left: `${left}px` }}>
+          {formatDuration(ms)}
         </span>
       ))}
     </div>
