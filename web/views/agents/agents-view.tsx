@@ -74,7 +74,7 @@ export function AgentsView() {
           row={(agent) => (
             <>
               <strong class="truncate">{agent.name}</strong>
-              <span class="number soft">{agent.version}</span>
+              <span class="soft">{agent.version}</span>
               <span class="mono truncate soft">{agent.model ?? "server default"}</span>
               <span class="number">{agent.tools ?? "–"}</span>
               <RecentRuns summary={runs.get(agent.id)} />

@@ -90,7 +90,7 @@ function Row({ worker }: { worker: Worker }) {
   const share = worker.concurrency === 0 ? 0 : worker.running / worker.concurrency;
   return (
     <tr>
-      <td>
+      <td class="truncate worker-name" title={worker.name}>
         <code>{worker.name}</code>
       </td>
       <td class="soft">
