@@ -62,9 +62,14 @@ export function pageSchema(name: string, item: z.ZodType) {
 export function pageAnswer<Item>(
   request: Request,
   page: Page<Item>,
-  of: { readonly name: string; readonly item: (item: Item) => unknown },
+  of: {
+    readonly name: string;
+    readonly item: (item: Item) => unknown;
+    /** Further members of the answer. */
+    readonly more?: object;
+  },
 ): Answer {
-  const body = { [of.name]: page.items.map(of.item), next_cursor: page.next };
+  const body = { [of.name]: page.items.map(of.item), next_cursor: page.next, ...of.more };
   if (page.next === null) return { status: 200, body };
   const { pathname, searchParams } = new URL(request.url);
   searchParams.set("cursor", page.next);

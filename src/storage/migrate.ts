@@ -102,6 +102,8 @@ async function runNext(
 export async function beginMigrating(client: Queryable, schema: string): Promise<void> {
   await client.query("begin isolation level read committed");
   await client.query("set local statement_timeout = 0");
+  // Rows of all tenants, where row-level security holds for the owner of the tables.
+  await client.query("set local app.upkeep = 'on'");
   await client.query("select pg_advisory_xact_lock($1)", [MIGRATION_LOCK]);
   await makeTable(client, `${quoteIdentifier(schema)}.stratagraph_migrations`, schema);
 }

@@ -5,7 +5,7 @@ import type { CheckpointRef } from "../../runtime/threads/threads.ts";
 import { NotFoundError } from "../../storage/platform/errors.ts";
 import { headOf } from "../../values/text.ts";
 import type { Principal } from "../../storage/platform/platform.ts";
-import type { Instance } from "../../storage/platform/runs/instances.ts";
+import { type Instance, maxSearched } from "../../storage/platform/runs/instances.ts";
 import {
   pageAnswer,
   pageQuery,
@@ -29,7 +29,12 @@ const thread = {
   version_id: z.string().nullable().describe("The version of the agent with which it began."),
   status: z.string().describe("Status of the lifecycle, from CREATED."),
   turns: z.int(),
-  title: z.string().nullable().describe("`title` or `name` of its metadata; null without."),
+  title: z
+    .string()
+    .nullable()
+    .describe(
+      "`title` or `name` of its metadata, else the beginning of its first message; null without.",
+    ),
   tokens_in: z.int().describe("Of all turns."),
   tokens_out: z.int(),
   cost_usd: z.number().describe("Calls without a known price count as nothing."),
@@ -63,6 +68,11 @@ export function threadRoutes(base: ApiBase): readonly Route[] {
         ...pageQuery,
         agent_id: parameterText.describe("Threads of this agent, of all its versions.").optional(),
         status: z.enum(statuses).optional(),
+        q: parameterText
+          .describe(
+            "Threads whose `title`, in upper or lower case, or `thread_id` begins with this. Titles from messages are not searched while values are encrypted.",
+          )
+          .optional(),
         order: z
           .enum(["created", "activity"])
           .default("created")
@@ -71,18 +81,29 @@ export function threadRoutes(base: ApiBase): readonly Route[] {
           ),
       }),
       answers: {
-        200: { description: "A page of threads.", schema: pageSchema("threads", threadSummary) },
+        200: {
+          description: "A page of threads.",
+          schema: pageSchema("threads", threadSummary).extend({
+            is_cut: z
+              .boolean()
+              .describe(
+                `Whether more than ${maxSearched.toLocaleString("en")} titles or ids begin with \`q\`: the others are left out.`,
+              ),
+          }),
+        },
       },
       problems: ["invalid_cursor", "not_found"],
       async handle({ query, principal, request }) {
-        const { agent_id: agentId, status, order } = query;
+        const { agent_id: agentId, status, order, q } = query;
         const page = await platform.instances.list(principal.tenantId, {
           ...pageRequest(query),
           order,
           ...(agentId !== undefined && { agentId }),
           ...(status !== undefined && { status }),
+          ...(q !== undefined && { beginning: q }),
         });
-        return pageAnswer(request, page, { name: "threads", item: threadOf });
+        const more = { is_cut: page.isCut };
+        return pageAnswer(request, page, { name: "threads", item: threadOf, more });
       },
     }),
     defineRoute({
@@ -291,7 +312,7 @@ function threadOf(of: Instance): z.output<typeof threadSummary> {
     version_id: of.definitionId,
     status: of.status,
     turns: of.turns,
-    title: titleIn(of.metadata),
+    title: titleIn(of.metadata) ?? of.title,
     tokens_in: of.tokensIn,
     tokens_out: of.tokensOut,
     cost_usd: of.costUsd,

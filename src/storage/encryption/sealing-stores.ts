@@ -15,6 +15,7 @@ const sealedColumns: readonly {
   readonly key: Readonly<Record<string, string>>;
   readonly columns: readonly string[];
 }[] = [
+  { name: "agent_instance", key: byId, columns: ["title"] },
   { name: "run", key: byId, columns: ["request", "result"] },
   { name: "run_event", key: byDay, columns: ["data"] },
   { name: "turn", key: byTenantAndDay, columns: ["input", "output", "cause"] },

@@ -52,7 +52,7 @@ export function threadSearchContract(subject: PlatformSubject): void {
     });
 
     test("are found without reading other threads, however many there are", async () => {
-      const { tables } = subject.platform;
+      const { tables, values } = subject.platform;
       const [own, other] = [await subject.newTenant(), await subject.newTenant()];
       for (const [tenant, minutes] of [
         [own, 0],
@@ -75,7 +75,7 @@ export function threadSearchContract(subject: PlatformSubject): void {
         let plan = "";
         const explained = explainingPool(pool, (text) => (plan = text), "select id");
         const tenants = { ...tables.tenants, pool: explained };
-        const search = new ThreadSearch({ ...tables, tenants });
+        const search = new ThreadSearch({ ...tables, tenants }, values);
         expect(await search.search(own.id, { limit: 11, sortBy })).toEqual([]);
         // Rows that a node returned or removed, each time it ran.
         const rows = [...plan.matchAll(/"(?:Actual Rows|Rows Removed by Filter)": (\d+)/g)];
@@ -84,10 +84,8 @@ export function threadSearchContract(subject: PlatformSubject): void {
       }
       let plan = "";
       const explained = explainingPool(pool, (text) => (plan = text), "select i.id");
-      const instances = new Instances({
-        ...tables,
-        tenants: { ...tables.tenants, pool: explained },
-      });
+      const tenants = { ...tables.tenants, pool: explained };
+      const instances = new Instances({ ...tables, tenants }, values);
       const before = new Date("2100-01-01");
       expect(await instances.endedEphemeral({ before, limit: 11 })).toEqual([]);
       expect(plan).toContain("Index Scan");

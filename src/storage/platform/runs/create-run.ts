@@ -5,6 +5,7 @@ import { checkCount, checkId, checkText, checkTime, jsonbText, sealedText } from
 import { NotFoundError } from "../errors.ts";
 import type { Queryable } from "../../pool.ts";
 import type { PlatformTables } from "../platform.ts";
+import { hasNoInputRails, titleOfRequest } from "./thread-title.ts";
 import { refuseOthers } from "./run-rows.ts";
 import { maxRunBytes, runColumns, type RunKind, type RunRow } from "./run-rows.ts";
 
@@ -89,12 +90,13 @@ export async function createRunWithin(
   const instanceId = checkId("instance", given.instanceId);
   const from = `${schema}.agent_instance i where i.tenant_id = $2::uuid and i.id = $14::uuid`;
   // Sent together. Runs of one instance are numbered one after the other: its row is locked.
-  const [{ rowCount }, , { rows }] = await Promise.all([
+  const [{ rowCount }, , , { rows }] = await Promise.all([
     client.query(
       `select from ${schema}.agent_instance where tenant_id = $1::uuid and id = $2::uuid for update`,
       [tenantId, instanceId],
     ),
     given.isExclusive === true ? refuseOthers(client, schema, { tenantId, instanceId }) : null,
+    setTitle(client, schema, of),
     client.query<RunRow>(insertStatement(schema, from), [...valuesOf(tables, of), instanceId]),
   ]);
   if (rowCount === 0) throw new NotFoundError("instance", given.instanceId);
@@ -111,9 +113,10 @@ export async function createRunOnNewThread(
   const { rows } = await queryTenant<RunRow>(tenants, tenantId, {
     // A foreign key alone would take the version of another tenant.
     text: `with instance as (
-      insert into ${schema}.agent_instance (id, tenant_id, definition_id, agent, thread_id, metadata, is_ephemeral, created_at, updated_at)
-      select $14::uuid, $2::uuid, $11::uuid, $15, $16, '{}', $18, $17::timestamptz, $17
-      where exists (select from ${schema}.agent_definition where tenant_id = $2::uuid and id = $11::uuid)
+      insert into ${schema}.agent_instance (id, tenant_id, definition_id, agent_id, agent, thread_id, metadata, is_ephemeral, created_at, updated_at, title)
+      select $14::uuid, $2::uuid, d.id, d.agent_id, $15, $16, '{}', $18, $17::timestamptz, $17,
+        case when $19::text is not null and ${hasNoInputRails} then $19::json end
+      from ${schema}.agent_definition d where d.tenant_id = $2::uuid and d.id = $11::uuid
       returning id, tenant_id, thread_id, removed_seq
     ) ${insertStatement(schema, "instance i")}`,
     values: [
@@ -123,9 +126,29 @@ export async function createRunOnNewThread(
       checkText("thread_id", given.threadId, 500),
       clock.now(),
       given.isEphemeral,
+      titleText(of),
     ],
   });
   return one(rows, ["agent", definitionId]);
+}
+
+/** Gives a thread its title with its first run. A thread of an agent with rails on inputs gets none. */
+async function setTitle(client: Queryable, schema: string, of: Creation<NewRun>): Promise<void> {
+  const { tenantId, given } = of;
+  const title = given.definitionId === undefined ? null : titleText(of);
+  if (title === null) return;
+  await client.query(
+    `update ${schema}.agent_instance i set title = $4::json
+    where i.tenant_id = $1::uuid and i.id = $2::uuid and i.title is null
+      and not exists (select from ${schema}.run r where r.tenant_id = $1::uuid and r.instance_id = $2::uuid)
+      and (select ${hasNoInputRails} from ${schema}.agent_definition d where d.tenant_id = $1::uuid and d.id = $3::uuid)`,
+    [tenantId, given.instanceId, given.definitionId, title],
+  );
+}
+
+/** The title that a request gives its thread, as the column stores it. */
+function titleText({ given, values }: Pick<Creation<{ request: object }>, "given" | "values">) {
+  return sealedText(values, "title", titleOfRequest(given.request), 1_000);
 }
 
 function one([row]: readonly RunRow[], [subject, id]: readonly [string, string]): RunRow {

@@ -1,19 +1,20 @@
-import type { Queryable } from "../../pool.ts";
+import { statuses } from "../../../state/lifecycle.ts";
+import type { ValueCipher } from "../../encryption/value-cipher.ts";
+import type { Queryable, QueryConfig } from "../../pool.ts";
 import { queryTenant, withAllTenants, withTenant } from "../../tenant.ts";
 import {
   checkCount,
   checkId,
-  checkPage,
   checkText,
   isoTime,
   isoTimeOrNull,
   jsonbText,
   type Page,
   type PageRequest,
-  toPage,
 } from "../checks.ts";
 import { ConflictError, InvalidCursorError, NotFoundError } from "../errors.ts";
 import type { PlatformTables } from "../platform.ts";
+import { openTitle } from "./thread-title.ts";
 
 /** An agent on a thread. */
 export interface Instance {
@@ -28,6 +29,8 @@ export interface Instance {
   /** Status of the thread's lifecycle: `CREATED`, then as the log of calls writes it with the rows of each turn. */
   readonly status: string;
   readonly metadata: Readonly<Record<string, unknown>>;
+  /** One line of its first message, of up to 80 characters; null without, and if the agent has rails on inputs. */
+  readonly title: string | null;
   /** Turns so far. */
   readonly turns: number;
   /** Sums of its turns. Calls without a known price cost nothing here. */
@@ -60,6 +63,7 @@ export interface InstanceRow {
   readonly thread_id: string;
   readonly status: string;
   readonly metadata: Readonly<Record<string, unknown>>;
+  readonly title: unknown;
   readonly turns: number;
   readonly tokens_in: string | number;
   readonly tokens_out: string | number;
@@ -80,10 +84,8 @@ export interface EphemeralThread {
   readonly at: string;
 }
 
-export function instanceColumns(schema: string): string {
-  return `id, definition_id, agent, thread_id, status, metadata, turns, tokens_in, tokens_out, cost_usd, created_at, updated_at, started_at, completed_at,
-    (select d.agent_id from ${schema}.agent_definition d where d.id = definition_id) as agent_id`;
-}
+export const instanceColumns = `id, definition_id, agent_id, agent, thread_id, status, metadata, title, turns, tokens_in, tokens_out,
+  cost_usd, created_at, updated_at, started_at, completed_at`;
 
 /** Below all ids of instances. */
 const noInstance = "00000000-0000-0000-0000-000000000000";
@@ -92,15 +94,28 @@ const maxMetadataBytes = 65_536;
 
 interface InstanceFilter extends PageRequest {
   readonly status?: string;
-  readonly agent?: string;
   readonly agentId?: string;
+  /** What the title or the id of the thread begins with; upper and lower case of titles are the same. 1 to 200 characters. */
+  readonly beginning?: string;
   /** `activity`: threads whose runs or metadata changed last come first. Default `created`. */
   readonly order?: "created" | "activity";
 }
 
+/** A page of threads. */
+export interface InstancePage extends Page<Instance> {
+  /** Whether more threads have the beginning than are searched. */
+  readonly isCut: boolean;
+}
+
+/** Threads that are searched: so many whose titles, and so many whose ids have the beginning, in their order. */
+export const maxSearched = 1_000;
+
 /** The agents on threads. */
 export class Instances {
-  constructor(private readonly tables: PlatformTables) {}
+  constructor(
+    private readonly tables: PlatformTables,
+    private readonly values: ValueCipher,
+  ) {}
 
   /**
    * Makes the instance of a thread, or returns the one that is there. A thread without an agent gets the given one. Its
@@ -112,9 +127,9 @@ export class Instances {
     tenantId: string,
     given: NewInstance,
   ): Promise<Instance & { readonly isNew: boolean }> {
-    const { tables } = this;
+    const { tables, values } = this;
     return withTenant(tables.tenants, tenantId, (client) =>
-      createInstance(client, tables, { tenantId, given }),
+      createInstance(client, tables, { tenantId, given, values }),
     );
   }
 
@@ -135,13 +150,13 @@ export class Instances {
       const { rows } = await client.query<InstanceRow>(
         `update ${schema}.agent_instance set metadata = metadata || $3::jsonb, updated_at = greatest(updated_at, $4::timestamptz)
         where tenant_id = $1::uuid and thread_id = $2
-        returning ${instanceColumns(schema)}`,
+        returning ${instanceColumns}`,
         [tenantId, thread, entries, this.tables.clock.now()],
       );
       if (rows[0] === undefined) return null;
       // A refusal rolls the transaction back.
       jsonbText("metadata", rows[0].metadata, maxMetadataBytes);
-      return toInstance(rows[0]);
+      return toInstance(rows[0], this.values);
     });
   }
 
@@ -150,11 +165,11 @@ export class Instances {
     const id = checkId("instance", instanceId);
     const { tenants, schema } = this.tables;
     const { rows } = await queryTenant<InstanceRow>(tenants, tenantId, {
-      text: `select ${instanceColumns(schema)} from ${schema}.agent_instance where tenant_id = $1::uuid and id = $2::uuid`,
+      text: `select ${instanceColumns} from ${schema}.agent_instance where tenant_id = $1::uuid and id = $2::uuid`,
       values: [tenantId, id],
     });
     if (rows[0] === undefined) throw new NotFoundError("instance", instanceId);
-    return toInstance(rows[0]);
+    return toInstance(rows[0], this.values);
   }
 
   /** Ids of the agents of instances; those whose agent came from code or a file have none. */
@@ -165,9 +180,8 @@ export class Instances {
     const { tenants, schema } = this.tables;
     const given = instanceIds.map((id) => checkId("instance", id));
     const { rows } = await queryTenant<{ id: string; agent_id: string }>(tenants, tenantId, {
-      text: `select i.id, d.agent_id from ${schema}.agent_instance i
-        join ${schema}.agent_definition d on d.tenant_id = i.tenant_id and d.id = i.definition_id
-        where i.tenant_id = $1::uuid and i.id = any($2::uuid[])`,
+      text: `select id, agent_id from ${schema}.agent_instance
+        where tenant_id = $1::uuid and id = any($2::uuid[]) and agent_id is not null`,
       values: [tenantId, given],
     });
     return new Map(rows.map((row) => [row.id, row.agent_id]));
@@ -178,10 +192,10 @@ export class Instances {
     const { tenants, schema } = this.tables;
     const thread = checkText("thread_id", threadId, 500);
     const { rows } = await queryTenant<InstanceRow>(tenants, tenantId, {
-      text: `select ${instanceColumns(schema)} from ${schema}.agent_instance where tenant_id = $1::uuid and thread_id = $2`,
+      text: `select ${instanceColumns} from ${schema}.agent_instance where tenant_id = $1::uuid and thread_id = $2`,
       values: [tenantId, thread],
     });
-    return rows[0] === undefined ? null : toInstance(rows[0]);
+    return rows[0] === undefined ? null : toInstance(rows[0], this.values);
   }
 
   /**
@@ -216,54 +230,98 @@ export class Instances {
     }));
   }
 
-  /** Newest first, or by its last activity. */
-  async list(tenantId: string, filter: InstanceFilter = {}): Promise<Page<Instance>> {
+  /**
+   * Newest first, or by the last activity. The number of rows that it reads depends on the limit, not on how many threads
+   * there are.
+   *
+   * @throws InvalidCursorError, InvalidValueError; NotFoundError for an `agentId` that is no id
+   */
+  async list(tenantId: string, filter: InstanceFilter = {}): Promise<InstancePage> {
     const { tenants, schema } = this.tables;
-    if (filter.order === "activity") return this.#listActive(tenantId, filter);
-    const { limit, after } = checkPage(filter);
-    const status = filter.status === undefined ? null : checkText("status", filter.status, 100);
-    const agent = filter.agent === undefined ? null : checkText("agent", filter.agent, 200);
-    const agentId = filter.agentId === undefined ? null : checkId("agent", filter.agentId);
-    const { rows } = await queryTenant<InstanceRow>(tenants, tenantId, {
-      text: `select ${instanceColumns(schema)} from ${schema}.agent_instance
-        where tenant_id = $1::uuid and ($2::uuid is null or id < $2::uuid)
-          and ($3::text is null or status = $3) and ($4::text is null or agent = $4)
-          and ($5::uuid is null or definition_id in (select d.id from ${schema}.agent_definition d where d.agent_id = $5::uuid))
-        order by id desc limit $6`,
-      values: [tenantId, after, status, agent, agentId, limit + 1],
-    });
-    return toPage(rows, limit, { id: (row) => row.id, item: toInstance });
-  }
-
-  async #listActive(tenantId: string, filter: InstanceFilter): Promise<Page<Instance>> {
-    const { tenants, schema } = this.tables;
-    const { limit } = checkPage({ ...(filter.limit !== undefined && { limit: filter.limit }) });
-    const [micros, id] = readActivityCursor(filter.cursor) ?? [null, null];
-    const status = filter.status === undefined ? null : checkText("status", filter.status, 100);
-    const agentId = filter.agentId === undefined ? null : checkId("agent", filter.agentId);
-    const { rows } = await queryTenant<InstanceRow & { readonly micros: string }>(
+    const limit = checkCount("limit", filter.limit ?? 50, { from: 1, to: 200 });
+    const { rows } = await queryTenant<ListedRow>(
       tenants,
       tenantId,
-      {
-        // Without a cursor everything is before the end of time.
-        text: `select ${instanceColumns(schema)}, (extract(epoch from updated_at) * 1000000)::bigint::text as micros
-          from ${schema}.agent_instance
-          where tenant_id = $1::uuid and ($4::text is null or status = $4)
-            and (updated_at, id) < (coalesce(timestamptz 'epoch' + $2::bigint * interval '1 microsecond', 'infinity'), coalesce($3::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))
-            and ($5::uuid is null or definition_id in (select d.id from ${schema}.agent_definition d where d.agent_id = $5::uuid))
-          order by updated_at desc, id desc limit $6`,
-        values: [tenantId, micros, id, status, agentId, limit + 1],
-      },
+      listStatement(schema, { ...filter, tenantId, limit: limit + 1 }),
     );
-    const shown = rows.slice(0, limit);
+    const found = rows.filter(({ id }) => id !== null);
+    const shown = found.slice(0, limit);
     const last = shown.at(-1);
-    const next = rows.length > limit && last !== undefined ? `${last.micros}.${last.id}` : null;
-    return { items: shown.map(toInstance), next };
+    return {
+      items: shown.map((row) => toInstance(row, this.values)),
+      next: found.length > limit && last !== undefined ? `${last.micros}.${last.id}` : null,
+      isCut: rows[0]?.is_cut ?? false,
+    };
   }
 }
 
-/** The cursor of a list by activity: microseconds since 1970, and the id. */
-function readActivityCursor(cursor: string | undefined): readonly [string, string] | null {
+interface ListedRow extends InstanceRow {
+  /** Microseconds since 1970 of the time that the list is ordered by. */
+  readonly micros: string;
+  readonly is_cut?: boolean;
+}
+
+/**
+ * The statement of a list. Each of its parts has one index that begins with what the part compares and ends with the order,
+ * so that the planner needs no statistics to read a page alone.
+ */
+function listStatement(
+  schema: string,
+  of: InstanceFilter & { readonly tenantId: string; readonly limit: number },
+): QueryConfig {
+  const [micros, id] = readCursor(of.cursor) ?? [null, null];
+  const values: unknown[] = [of.tenantId, micros, id, of.limit];
+  const given = (value: unknown) => `$${values.push(value)}`;
+  const at = of.order === "activity" ? "updated_at" : "created_at";
+  const status = of.status === undefined ? null : checkText("status", of.status, 100);
+  const agentId = of.agentId === undefined ? null : checkId("agent", of.agentId);
+  const conditions = [
+    // Without a cursor everything is before the end of time.
+    `(i.${at}, i.id) < (coalesce(timestamptz 'epoch' + $2::bigint * interval '1 microsecond', 'infinity'), coalesce($3::uuid, '${lastId}'))`,
+  ];
+  if (status !== null) conditions.push(`i.status = ${given(status)}`);
+  if (agentId !== null) conditions.push(`i.agent_id = ${given(agentId)}::uuid`);
+  const page = (from: string, more: readonly string[]) =>
+    `select i.*, (extract(epoch from i.${at}) * 1000000)::bigint::text as micros from ${from} i
+    where ${[...more, ...conditions].join(" and ")} order by i.${at} desc, i.id desc limit $4`;
+  const table = `${schema}.agent_instance`;
+  const isOwn = "i.tenant_id = $1::uuid";
+  const columns = `${instanceColumns}, micros`;
+  if (of.beginning !== undefined) {
+    const beginning = given(checkText("q", of.beginning, 200));
+    const text = `${searched(table, beginning)} select ${columns}, is_cut
+      from (select (select count(*) from titled) > ${maxSearched} or (select count(*) from named) > ${maxSearched} as is_cut) c
+      left join (${page(bothFound, [])}) i on true order by ${at} desc, id desc`;
+    return { text, values };
+  }
+  // The index of an agent has its threads by status: as many of each are read as the page has.
+  if (agentId !== null && status === null) {
+    const all = given(statuses);
+    const ofStatus = page(table, [isOwn, "i.status = s.listed"]);
+    const text = `select ${columns} from unnest(${all}::text[]) s(listed) cross join lateral (${ofStatus}) i
+      order by i.${at} desc, i.id desc limit $4`;
+    return { text, values };
+  }
+  return { text: `select ${columns} from (${page(table, [isOwn])}) i order by ${at} desc, id desc`, values };
+}
+
+/** Threads of which the title has the beginning, then those of which the id has it, as parts of a `with`. */
+function searched(table: string, beginning: string): string {
+  const part = (name: string, value: string, prefix: string) =>
+    `${name} as materialized (select i.* from ${table} i where i.tenant_id = $1::uuid and ${value} >= ${prefix}
+      and ${value} < ${prefix} || U&'\\+10FFFF' order by ${value}, i.id limit ${maxSearched + 1})`;
+  return `with ${part("titled", "i.title_key", `lower(${beginning}::text)`)},
+    ${part("named", 'i.thread_id collate "C"', `${beginning}::text`)}`;
+}
+
+const bothFound =
+  "(select * from titled union all select * from named where id not in (select id from titled))";
+
+/** Above all ids of instances. */
+const lastId = "ffffffff-ffff-ffff-ffff-ffffffffffff";
+
+/** The cursor of a list: microseconds since 1970, and the id. Its thread may be gone. */
+function readCursor(cursor: string | undefined): readonly [string, string] | null {
   if (cursor === undefined) return null;
   const [, micros, id] = /^(\d{1,17})\.([0-9a-f-]{36})$/.exec(cursor) ?? [];
   if (micros === undefined || id === undefined) throw new InvalidCursorError();
@@ -274,19 +332,24 @@ function readActivityCursor(cursor: string | undefined): readonly [string, strin
 export async function createInstance(
   client: Queryable,
   { schema, ids, clock }: PlatformTables,
-  { tenantId, given }: { readonly tenantId: string; readonly given: NewInstance },
+  {
+    tenantId,
+    given,
+    values,
+  }: { readonly tenantId: string; readonly given: NewInstance; readonly values: ValueCipher },
 ): Promise<Instance & { readonly isNew: boolean }> {
   const { definitionId = null, isEphemeral = false } = given;
   if (definitionId !== null) checkId("agent", definitionId);
   const id = ids();
   const inserted = await client.query<InstanceRow>(
     // A foreign key alone would take the version of another tenant.
-    `insert into ${schema}.agent_instance as i (id, tenant_id, definition_id, agent, thread_id, metadata, created_at, updated_at, is_ephemeral)
-    select $1::uuid, $2::uuid, $3::uuid, $4, $5, $6::jsonb, $7, $7, $8::boolean
-    where $3::uuid is null or exists (select from ${schema}.agent_definition where tenant_id = $2::uuid and id = $3::uuid)
-    on conflict (tenant_id, thread_id) do update set agent = excluded.agent, definition_id = excluded.definition_id
+    `insert into ${schema}.agent_instance as i (id, tenant_id, definition_id, agent_id, agent, thread_id, metadata, created_at, updated_at, is_ephemeral)
+    select $1::uuid, $2::uuid, d.id, d.agent_id, $4, $5, $6::jsonb, $7, $7, $8::boolean
+    from (select) one left join ${schema}.agent_definition d on d.tenant_id = $2::uuid and d.id = $3::uuid
+    where $3::uuid is null or d.id is not null
+    on conflict (tenant_id, thread_id) do update set agent = excluded.agent, definition_id = excluded.definition_id, agent_id = excluded.agent_id
       where i.agent is null and excluded.agent is not null
-    returning ${instanceColumns(schema)}`,
+    returning ${instanceColumns}`,
     [
       id,
       tenantId,
@@ -299,10 +362,10 @@ export async function createInstance(
     ],
   );
   if (inserted.rows[0]) {
-    return { ...toInstance(inserted.rows[0]), isNew: inserted.rows[0].id === id };
+    return { ...toInstance(inserted.rows[0], values), isNew: inserted.rows[0].id === id };
   }
   const { rows } = await client.query<InstanceRow>(
-    `select ${instanceColumns(schema)} from ${schema}.agent_instance where tenant_id = $1::uuid and thread_id = $2`,
+    `select ${instanceColumns} from ${schema}.agent_instance where tenant_id = $1::uuid and thread_id = $2`,
     [tenantId, given.threadId],
   );
   if (rows[0] === undefined) throw new NotFoundError("agent", definitionId ?? "");
@@ -312,10 +375,10 @@ export async function createInstance(
       `The thread ${JSON.stringify(given.threadId)} belongs to the agent ${JSON.stringify(rows[0].agent)}. Choose another thread.`,
     );
   }
-  return { ...toInstance(rows[0]), isNew: false };
+  return { ...toInstance(rows[0], values), isNew: false };
 }
 
-export function toInstance(row: InstanceRow): Instance {
+export function toInstance(row: InstanceRow, values: ValueCipher): Instance {
   return {
     id: row.id,
     definitionId: row.definition_id,
@@ -324,6 +387,7 @@ export function toInstance(row: InstanceRow): Instance {
     threadId: row.thread_id,
     status: row.status,
     metadata: row.metadata,
+    title: openTitle(values, row.title),
     turns: row.turns,
     tokensIn: Number(row.tokens_in),
     tokensOut: Number(row.tokens_out),

@@ -89,7 +89,10 @@ export async function removeRun(
   if (state === "queued" || state === "running")
     throw new ConflictError("run", `The run is ${state}. Cancel it, or wait for its end.`);
   await client.query(
-    `update ${schema}.agent_instance i set removed_seq = greatest(i.removed_seq, r.seq) from ${schema}.run r
+    // The title is that of the first run: it goes with the only one.
+    `update ${schema}.agent_instance i set removed_seq = greatest(i.removed_seq, r.seq),
+      title = case when exists (select from ${schema}.run o where o.tenant_id = $1::uuid and o.instance_id = i.id and o.id <> r.id) then i.title end
+    from ${schema}.run r
     where r.tenant_id = $1::uuid and r.id = $2::uuid and i.tenant_id = r.tenant_id and i.id = r.instance_id`,
     [tenantId, runId],
   );

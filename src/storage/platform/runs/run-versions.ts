@@ -80,10 +80,9 @@ export async function readRunChanges(
         select r.id from ${schema}.run r where r.tenant_id = $1::uuid and r.id = any($2::uuid[])
         union (select r.id from ${schema}.run r where r.tenant_id = $1::uuid and r.state = any($3::text[]) order by r.id desc limit $4)
       )
-      select r.id, r.thread_id, d.agent_id, r.state, r.last_event from found
+      select r.id, r.thread_id, i.agent_id, r.state, r.last_event from found
       join ${schema}.run r on r.tenant_id = $1::uuid and r.id = found.id
       left join ${schema}.agent_instance i on i.tenant_id = r.tenant_id and i.id = r.instance_id
-      left join ${schema}.agent_definition d on d.tenant_id = r.tenant_id and d.id = i.definition_id
       order by r.id`,
     values: [
       tenantId,

@@ -348,8 +348,7 @@ export class Runs {
 /** A condition on `run r`; true where the agent is null. */
 function isOfAgent(schema: string, agent: string): string {
   return `(${agent}::uuid is null or exists (select from ${schema}.agent_instance i
-    join ${schema}.agent_definition d on d.tenant_id = i.tenant_id and d.id = i.definition_id
-    where i.tenant_id = r.tenant_id and i.id = r.instance_id and d.agent_id = ${agent}::uuid))`;
+    where i.tenant_id = r.tenant_id and i.id = r.instance_id and i.agent_id = ${agent}::uuid))`;
 }
 
 export function toRun(row: RunRow, values: ValueCipher): Run {

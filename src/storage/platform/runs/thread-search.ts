@@ -1,3 +1,4 @@
+import type { ValueCipher } from "../../encryption/value-cipher.ts";
 import { queryTenant } from "../../tenant.ts";
 import { checkCount, checkText, jsonbText } from "../checks.ts";
 import type { PlatformTables } from "../platform.ts";
@@ -42,7 +43,10 @@ const maxFilterBytes = 4_096;
 
 /** Finds threads as LangGraph's protocol asks for them. */
 export class ThreadSearch {
-  constructor(private readonly tables: PlatformTables) {}
+  constructor(
+    private readonly tables: PlatformTables,
+    private readonly values: ValueCipher,
+  ) {}
 
   /** @throws InvalidValueError */
   async search(tenantId: string, query: ThreadQuery): Promise<readonly FoundThread[]> {
@@ -63,11 +67,11 @@ export class ThreadSearch {
       tenants,
       tenantId,
       {
-        text: `select ${instanceColumns(schema)}, ${stateIn(schema)} as state from (${page}) i order by ${sorted}`,
+        text: `select ${instanceColumns}, ${stateIn(schema)} as state from (${page}) i order by ${sorted}`,
         values: values,
       },
     );
-    return rows.map((row) => ({ ...toInstance(row), state: row.state }));
+    return rows.map((row) => ({ ...toInstance(row, this.values), state: row.state }));
   }
 
   /** @throws InvalidValueError */
@@ -121,7 +125,7 @@ function conditionsOf(schema: string, tenantId: string, filter: ThreadFilter) {
   if (threadIds !== undefined) conditions.push(`i.thread_id = any(${given(threadIds)}::text[])`);
   if (metadata !== undefined && Object.keys(metadata).length > 0) {
     const text = given(jsonbText("metadata", metadata, maxFilterBytes));
-    conditions.push(`${metadataFor(schema, metadata)} @> ${text}::jsonb`);
+    conditions.push(`${metadataFor(metadata)} @> ${text}::jsonb`);
   }
   if (state !== undefined) {
     // The index of runs by state leads to the few threads that are not idle.
@@ -136,9 +140,9 @@ function conditionsOf(schema: string, tenantId: string, filter: ThreadFilter) {
 }
 
 /** The metadata of a thread as the protocol shows it, as far as a filter looks into it. */
-function metadataFor(schema: string, filter: Readonly<Record<string, unknown>>): string {
+function metadataFor(filter: Readonly<Record<string, unknown>>): string {
   if (!Object.hasOwn(filter, "graph_id") && !Object.hasOwn(filter, "assistant_id"))
     return "i.metadata";
   return `case when i.agent is null then i.metadata else i.metadata || jsonb_strip_nulls(jsonb_build_object('graph_id', i.agent,
-    'assistant_id', (select d.agent_id from ${schema}.agent_definition d where d.id = i.definition_id))) end`;
+    'assistant_id', i.agent_id)) end`;
 }

@@ -140,6 +140,7 @@ export class ScheduleFirings {
       const place = { threadId: threadId ?? ids(), agent: agent.name, definitionId: agent.id };
       const instance = await createInstance(client, this.tables, {
         tenantId,
+        values: this.values,
         given: { ...place, isEphemeral: isEphemeral && threadId === null },
       });
       if (threadId !== null) await this.#refuseFull(client, tenantId, instance.id);
