@@ -14,9 +14,9 @@ alter table {schema}.agent_instance
     when title #>> '{}' not like 'sealed:%' then title #>> '{}' end, 200))) stored;
 create index on {schema}.agent_instance (tenant_id, status, created_at, id);
 create index on {schema}.agent_instance (tenant_id, status, updated_at, id);
-create index on {schema}.agent_instance (tenant_id, agent_id, status, created_at, id) where agent_id is not null;
-create index on {schema}.agent_instance (tenant_id, agent_id, status, updated_at, id) where agent_id is not null;
-create index on {schema}.agent_instance (tenant_id, title_key, id) where title_key is not null;
+create index on {schema}.agent_instance (tenant_id, agent_id, status, created_at, id);
+create index on {schema}.agent_instance (tenant_id, agent_id, status, updated_at, id);
+create index on {schema}.agent_instance (tenant_id, title_key) where title_key is not null;
 create index on {schema}.agent_instance (tenant_id, thread_id collate "C");
 drop index if exists {schema}.agent_instance_tenant_id_status_created_at_idx;
 drop index if exists {schema}.agent_instance_tenant_id_id_idx;

@@ -1,7 +1,7 @@
 import { statuses } from "../../../state/lifecycle.ts";
 import type { ValueCipher } from "../../encryption/value-cipher.ts";
 import type { Queryable, QueryConfig } from "../../pool.ts";
-import { queryTenant, withAllTenants, withTenant } from "../../tenant.ts";
+import { queryTenant, queryTenantInOrder, withAllTenants, withTenant } from "../../tenant.ts";
 import {
   checkCount,
   checkId,
@@ -239,7 +239,7 @@ export class Instances {
   async list(tenantId: string, filter: InstanceFilter = {}): Promise<InstancePage> {
     const { tenants, schema } = this.tables;
     const limit = checkCount("limit", filter.limit ?? 50, { from: 1, to: 200 });
-    const { rows } = await queryTenant<ListedRow>(
+    const { rows } = await queryTenantInOrder<ListedRow>(
       tenants,
       tenantId,
       listStatement(schema, { ...filter, tenantId, limit: limit + 1 }),
@@ -262,70 +262,69 @@ interface ListedRow extends InstanceRow {
 }
 
 /**
- * The statement of a list. Each of its parts has one index that begins with what the part compares and ends with the order,
- * so that the planner needs no statistics to read a page alone.
+ * The statement of a list. What a page is filtered by is part of its order: one index alone has this order, so that the
+ * planner takes it whatever the statistics say. Comparisons have parameters alone: row-level security lets an index make no
+ * others.
  */
 function listStatement(
   schema: string,
   of: InstanceFilter & { readonly tenantId: string; readonly limit: number },
 ): QueryConfig {
-  const [micros, id] = readCursor(of.cursor) ?? [null, null];
-  const values: unknown[] = [of.tenantId, micros, id, of.limit];
-  const given = (value: unknown) => `$${values.push(value)}`;
+  // Without a cursor everything is before the end of time.
+  const [time, id] = readCursor(of.cursor) ?? ["infinity", lastId];
+  const values: unknown[] = [of.tenantId, time, id, of.limit];
+  const given = (value: unknown, type: string) => `$${values.push(value)}::${type}`;
   const at = of.order === "activity" ? "updated_at" : "created_at";
-  const status = of.status === undefined ? null : checkText("status", of.status, 100);
-  const agentId = of.agentId === undefined ? null : checkId("agent", of.agentId);
-  const conditions = [
-    // Without a cursor everything is before the end of time.
-    `(i.${at}, i.id) < (coalesce(timestamptz 'epoch' + $2::bigint * interval '1 microsecond', 'infinity'), coalesce($3::uuid, '${lastId}'))`,
-  ];
-  if (status !== null) conditions.push(`i.status = ${given(status)}`);
-  if (agentId !== null) conditions.push(`i.agent_id = ${given(agentId)}::uuid`);
-  const page = (from: string, more: readonly string[]) =>
-    `select i.*, (extract(epoch from i.${at}) * 1000000)::bigint::text as micros from ${from} i
-    where ${[...more, ...conditions].join(" and ")} order by i.${at} desc, i.id desc limit $4`;
-  const table = `${schema}.agent_instance`;
-  const isOwn = "i.tenant_id = $1::uuid";
-  const columns = `${instanceColumns}, micros`;
+  const equal: Record<string, string> = {};
+  if (of.agentId !== undefined) equal["agent_id"] = given(checkId("agent", of.agentId), "uuid");
+  if (of.status !== undefined) equal["status"] = given(checkText("status", of.status, 100), "text");
+  const columns = `${instanceColumns}, (extract(epoch from ${at}) * 1000000)::bigint::text as micros`;
+  const ordered = `order by ${at} desc, id desc limit $4`;
   if (of.beginning !== undefined) {
-    const beginning = given(checkText("q", of.beginning, 200));
-    const text = `${searched(table, beginning)} select ${columns}, is_cut
-      from (select (select count(*) from titled) > ${maxSearched} or (select count(*) from named) > ${maxSearched} as is_cut) c
-      left join (${page(bothFound, [])}) i on true order by ${at} desc, id desc`;
+    const beginning = given(checkText("q", of.beginning, 200), "text");
+    const conditions = Object.entries(equal).map(([column, value]) => `${column} = ${value}`);
+    const found = `select * from (select * from titled union all select * from named where id not in (select id from titled)) found
+      where ${[...conditions, `(${at}, id) < ($2::timestamptz, $3::uuid)`].join(" and ")} ${ordered}`;
+    const text = `with ${searches(`${schema}.agent_instance`, beginning)}
+      select ${columns}, is_cut from (select (select count(*) from titled) > ${maxSearched} or (select count(*) from named) > ${maxSearched} as is_cut) cut
+      left join (${found}) i on true order by ${at} desc, id desc`;
     return { text, values };
   }
+  const page = () => {
+    const key = [...Object.keys(equal), at, "id"].map((column) => `i.${column}`);
+    const compare = (operator: string, last: string) =>
+      `(${key.join(", ")}) ${operator} (${[...Object.values(equal), last].join(", ")})`;
+    return `select i.* from ${schema}.agent_instance i where i.tenant_id = $1::uuid
+      and ${compare("<", "$2::timestamptz, $3::uuid")} and ${compare(">=", `'-infinity', '${noInstance}'`)}
+      order by ${key.map((column) => `${column} desc`).join(", ")} limit $4`;
+  };
+  if (of.agentId === undefined || of.status !== undefined)
+    return { text: `select ${columns} from (${page()}) i ${ordered}`, values };
   // The index of an agent has its threads by status: as many of each are read as the page has.
-  if (agentId !== null && status === null) {
-    const all = given(statuses);
-    const ofStatus = page(table, [isOwn, "i.status = s.listed"]);
-    const text = `select ${columns} from unnest(${all}::text[]) s(listed) cross join lateral (${ofStatus}) i
-      order by i.${at} desc, i.id desc limit $4`;
-    return { text, values };
-  }
-  return { text: `select ${columns} from (${page(table, [isOwn])}) i order by ${at} desc, id desc`, values };
+  const each = given(statuses, "text[]");
+  equal["status"] = "s.listed";
+  const text = `select ${columns} from unnest(${each}) s(listed) cross join lateral (${page()}) i ${ordered}`;
+  return { text, values };
 }
 
-/** Threads of which the title has the beginning, then those of which the id has it, as parts of a `with`. */
-function searched(table: string, beginning: string): string {
+/** Parts of a `with`: threads of which the title has the beginning, and those of which the id has it. */
+function searches(table: string, beginning: string): string {
   const part = (name: string, value: string, prefix: string) =>
-    `${name} as materialized (select i.* from ${table} i where i.tenant_id = $1::uuid and ${value} >= ${prefix}
-      and ${value} < ${prefix} || U&'\\+10FFFF' order by ${value}, i.id limit ${maxSearched + 1})`;
-  return `with ${part("titled", "i.title_key", `lower(${beginning}::text)`)},
-    ${part("named", 'i.thread_id collate "C"', `${beginning}::text`)}`;
+    `${name} as materialized (select * from ${table} where tenant_id = $1::uuid and ${value} >= ${prefix}
+      and ${value} < ${prefix} || U&'\\+10FFFF' order by ${value} limit ${maxSearched + 1})`;
+  return `${part("titled", "title_key", `lower(${beginning})`)}, ${part("named", 'thread_id collate "C"', beginning)}`;
 }
-
-const bothFound =
-  "(select * from titled union all select * from named where id not in (select id from titled))";
 
 /** Above all ids of instances. */
 const lastId = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
-/** The cursor of a list: microseconds since 1970, and the id. Its thread may be gone. */
+/** The time and the id in the cursor of a list: microseconds since 1970, and the id. Its thread may be gone. */
 function readCursor(cursor: string | undefined): readonly [string, string] | null {
   if (cursor === undefined) return null;
-  const [, micros, id] = /^(\d{1,17})\.([0-9a-f-]{36})$/.exec(cursor) ?? [];
-  if (micros === undefined || id === undefined) throw new InvalidCursorError();
-  return [micros, checkId("instance", id)];
+  const [, millis, micros, id] = /^(\d{1,13})(\d{3})\.([0-9a-f-]{36})$/.exec(cursor) ?? [];
+  if (millis === undefined || id === undefined) throw new InvalidCursorError();
+  const time = new Date(Number(millis)).toISOString();
+  return [time.replace("Z", `${micros}Z`), checkId("instance", id)];
 }
 
 /** Makes the instance of a thread as `Instances.create` does, within a transaction of its tenant. */

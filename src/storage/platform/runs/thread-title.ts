@@ -54,7 +54,8 @@ function firstMessage(input: unknown): string | null {
   if (!isRecord(input)) return null;
   const { message, messages } = input;
   if (typeof message === "string") return message;
-  if (!Array.isArray(messages)) return isRecord(input["input"]) ? firstMessage(input["input"]) : null;
+  if (!Array.isArray(messages))
+    return isRecord(input["input"]) ? firstMessage(input["input"]) : null;
   const found = messages.find((one) => isHuman(one)) as unknown;
   return isRecord(found) ? textOf(found["content"]) : null;
 }
