@@ -160,13 +160,16 @@ export function storedEncryption(kind: Database["kind"]): void {
         });
       const sealed = await platformOf(old);
       const { id: tenantId } = await sealed.tenants.create({ name: `rotated on ${kind}` });
+      const stored = await sealed.agents.create(tenantId, { name: "a", definition: {} });
       const { id: instanceId } = await sealed.instances.create(tenantId, {
         threadId: "t",
         agent: "a",
+        definitionId: stored.id,
       });
       // The JSON texts of numbers that JavaScript would round, too.
-      const request = { word: marker, odd: 'sealed:"\u0000' };
-      const { id: runId } = await sealed.runs.create(tenantId, { instanceId, request });
+      const request = { word: marker, odd: 'sealed:"\u0000', input: { message: marker } };
+      const given = { instanceId, definitionId: stored.id, request };
+      const { id: runId } = await sealed.runs.create(tenantId, given);
       const claim = await sealed.claims.claim({ worker: "w", leaseMs: 1_000 });
       await sealed.events.append(claim!, [{ event: "e", data: { marker } }]);
       await sealed.claims.finish(claim!, { state: "complete", result: { marker } });
@@ -181,6 +184,7 @@ export function storedEncryption(kind: Database["kind"]): void {
       await sealed.idempotency.finish(tenantId, key, { status: 200, answer: { marker } });
       const both = `${next},${old}`;
       const names = [
+        "agent_instance",
         "run",
         "run_event",
         "webhook",
@@ -203,6 +207,7 @@ export function storedEncryption(kind: Database["kind"]): void {
       expect((await byKey({ allTenants: true })).toSorted()).toEqual(as("new").toSorted());
 
       const read = await platformOf(next);
+      expect(await read.instances.get(tenantId, instanceId)).toMatchObject({ title: marker });
       expect(await read.runs.get(tenantId, runId)).toMatchObject({ request, result: { marker } });
       expect(await read.events.read(tenantId, runId)).toMatchObject([{ data: { marker } }]);
       expect(await read.idempotency.begin(tenantId, key)).toMatchObject({ answer: { marker } });

@@ -37,7 +37,7 @@ describe.each(drawDatabases(import.meta.url))("on %s", (kind) => {
       expect(await order("")).toEqual(ids.toReversed());
       const page = await threadsOf("?order=activity&limit=1");
       expect(page.threads).toMatchObject([
-        { thread_id: ids[0], turns: 2, tokens_in: 30, tokens_out: 15, title: null },
+        { thread_id: ids[0], turns: 2, tokens_in: 30, tokens_out: 15, title: "6 * 7?" },
       ]);
       const rest = await threadsOf(`?order=activity&limit=1&cursor=${String(page.next_cursor)}`);
       expect(rest.threads).toMatchObject([
@@ -45,13 +45,30 @@ describe.each(drawDatabases(import.meta.url))("on %s", (kind) => {
       ]);
       expect(rest.next_cursor).toBeNull();
       expect(await order("?order=activity&status=FAILED")).toEqual([]);
+      expect(await order("?q=6%20*&order=activity")).toEqual([ids[0]]);
+      expect(await order(`?q=${ids[1]!.slice(0, 30)}`)).toEqual([ids[1]]);
+      expect(await order("?q=hI&status=COMPLETED")).toEqual([ids[1]]);
+      expect(await order("?q=hI&status=FAILED")).toEqual([]);
+      expect(await order("?q=%25")).toEqual([]);
+      expect(await threadsOf("?q=h")).toMatchObject({ is_cut: false, next_cursor: null });
+      for (const wrong of ["", "%00", "x".repeat(201)]) {
+        const refused = await server.send("GET", `/v1/threads?q=${wrong}`);
+        expect(refused.json).toMatchObject({ type: "/problems/invalid_request" });
+      }
+      await server.base.platform.instances.mergeMetadata(server.tenantId, ids[1]!, {
+        title: "Greeting",
+      });
+      expect(await order("?q=hi")).toEqual([]);
+      expect(await order("?q=greet")).toEqual([ids[1]]);
+      const one = await server.send("GET", `/v1/threads/${ids[1]}`);
+      expect(one.json["title"]).toBe("Greeting");
       const bad = await server.send("GET", "/v1/threads?order=activity&cursor=x");
       expect(bad.json["type"]).toBe("/problems/invalid_cursor");
       const agent = runs.split("/")[3];
       const all = await server.send("GET", `/v1/runs?agent_id=${agent}`);
       expect(all.json["runs"]).toHaveLength(3);
       const { key } = await server.join();
-      const none = await server.send("GET", "/v1/threads?order=activity", { key });
+      const none = await server.send("GET", "/v1/threads?order=activity&q=6", { key });
       expect(none.json["threads"]).toEqual([]);
     },
   );

@@ -1,5 +1,6 @@
 import { beforeAll } from "vitest";
 import { openPlatform, type Platform } from "../../../src/storage/platform/open-platform.ts";
+import type { Instance } from "../../../src/storage/platform/runs/instances.ts";
 import type { Tenant } from "../../../src/storage/platform/tenants.ts";
 import type { TestDatabase } from "../../helpers/databases.ts";
 import { ManualClock } from "../../helpers/manual-clock.ts";
@@ -14,7 +15,7 @@ export interface PlatformSubject {
   /** Makes a tenant. */
   newTenant(): Promise<Tenant>;
   /** Makes an instance on a thread of a tenant, with a definition. */
-  newInstance(tenantId: string, threadId?: string): Promise<{ id: string; threadId: string }>;
+  newInstance(tenantId: string, threadId?: string): Promise<Instance>;
 }
 
 let names = 0;

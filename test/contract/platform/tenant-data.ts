@@ -232,7 +232,14 @@ export function tenantDataContract(subject: PlatformSubject): void {
           expect(
             (await run(mine, `update ${table(name)} set ${column} = ${column}`)).rowCount,
           ).toBe(rows);
-          const forged = `insert into ${table(name)} select (json_populate_record(e, json_build_object('${column}', $1::uuid))).* from ${table(name)} e`;
+          const { rows: all } = await run(
+            mine,
+            `select string_agg(format('%I', attname), ', ') as tenant from pg_attribute
+            where attrelid = '${table(name)}'::regclass and attnum > 0 and not attisdropped and attgenerated = ''`,
+          );
+          const columns = all[0]!.tenant;
+          const forged = `insert into ${table(name)} (${columns}) select ${columns} from (
+            select (json_populate_record(e, json_build_object('${column}', $1::uuid))).* from ${table(name)} e) f`;
           await expect(run(mine, forged, [other])).rejects.toThrow(DatabasePermissionError);
           const given = `update ${table(name)} set ${column} = $1::uuid`;
           await expect(run(mine, given, [other])).rejects.toThrow(DatabasePermissionError);
@@ -260,11 +267,10 @@ export function tenantDataContract(subject: PlatformSubject): void {
         const { database, clock } = subject;
         const sealed = await openPlatform(database.shared, { clock, cipher: encoding });
         const tenantId = await fill();
-        const { id: instanceId } = (await sealed.instances.list(tenantId)).items[0]!;
-        const { id: runId } = await sealed.runs.create(tenantId, {
-          instanceId,
-          request: { message: "secret" },
-        });
+        const { id: instanceId, definitionId } = await subject.newInstance(tenantId);
+        const request = { input: { message: "secret" } };
+        const given = { instanceId, request, ...(definitionId !== null && { definitionId }) };
+        const { id: runId } = await sealed.runs.create(tenantId, given);
         const lines: string[] = [];
         const written = await sealed.tenantRows.export(tenantId, async (line) => {
           lines.push(line);
@@ -275,24 +281,27 @@ export function tenantDataContract(subject: PlatformSubject): void {
           (line) => JSON.parse(line) as { table: string; row: Record<string, unknown> },
         );
         expect(rows.every(({ row }) => (row["tenant_id"] ?? row["id"]) === tenantId)).toBe(true);
-        expect(rows.find(({ row }) => row["id"] === runId)?.row["request"]).toEqual({
-          message: "secret",
-        });
+        const rowOf = (id: string) => rows.find(({ row }) => row["id"] === id)?.row;
+        expect(rowOf(runId)?.["request"]).toEqual(request);
+        expect(rowOf(instanceId)?.["title"]).toBe("secret");
       });
 
       test("are sealed where a cipher is given, and not read without it", async () => {
         const { database, clock, platform } = subject;
         const sealed = await openPlatform(database.shared, { clock, cipher: encoding });
         const { id: tenantId } = await subject.newTenant();
-        const { id: instanceId } = await subject.newInstance(tenantId);
+        const { id: instanceId, threadId, definitionId } = await subject.newInstance(tenantId);
         const word = "planted-value";
+        const given = { word, input: { message: word } };
         const run = await sealed.runs.create(tenantId, {
           instanceId,
-          request: { word },
+          ...(definitionId !== null && { definitionId }),
+          request: given,
           priority: 1_000,
         });
+        expect((await sealed.instances.onThread(tenantId, threadId))?.title).toBe(word);
         const claim = await sealed.claims.claim({ worker: "w", leaseMs: 1_000 });
-        expect(claim).toMatchObject({ id: run.id, request: { word } });
+        expect(claim).toMatchObject({ id: run.id, request: given });
         await sealed.events.append(claim!, [{ event: "e", data: { word } }]);
         await sealed.claims.finish(claim!, { state: "complete", result: { word } });
         const hook = await sealed.webhooks.create(tenantId, {

@@ -1,5 +1,5 @@
 import { useLocation } from "preact-iso";
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { api, bodyOf } from "../../api/client.ts";
 import type { components, operations } from "../../api/schema.d.ts";
 import { usePages } from "../../api/pages.ts";
@@ -7,6 +7,7 @@ import { useQuery } from "../../api/query.ts";
 import { Badge } from "../../components/badge.tsx";
 import { formatCost, formatCount } from "../../components/format.ts";
 import { Page } from "../../components/page.tsx";
+import { useShortcuts } from "../../components/shortcuts.tsx";
 import { Empty, Failure, Loading } from "../../components/states.tsx";
 import { Ago } from "../../components/time.tsx";
 import { VirtualList } from "../../components/virtual-list.tsx";
@@ -32,10 +33,11 @@ const statuses: readonly Status[] = [
 /** All threads of the tenant, the newest activity first, as they change. */
 export function ThreadsView() {
   const { query, route } = useLocation();
-  const { status = "", agent = "" } = query;
+  const { status = "", agent = "", q = "" } = query;
   const agents = useAgents();
+  const [isCut, setCut] = useState(false);
   const threads = usePages<Thread>(
-    `threads ${status} ${agent}`,
+    `threads ${status} ${agent} ${q}`,
     async (cursor, signal) => {
       const body = await bodyOf(
         api.GET("/v1/threads", {
@@ -46,17 +48,19 @@ export function ThreadsView() {
               ...(cursor !== null && { cursor }),
               ...(status !== "" && { status: status as Status }),
               ...(agent !== "" && { agent_id: agent }),
+              ...(q !== "" && { q }),
             },
           },
           signal,
         }),
       );
+      setCut(body.is_cut);
       return { items: body.threads, next: body.next_cursor };
     },
     { keyOf: ({ thread_id: id }) => id, refreshOn: () => true },
   );
   const set = (name: string, value: string) => route(links.threads({ ...query, [name]: value }));
-  const isFiltered = status !== "" || agent !== "";
+  const isFiltered = status !== "" || agent !== "" || q !== "";
   return (
     <Page
       title="Threads"
@@ -68,7 +72,10 @@ export function ThreadsView() {
       }
     >
       <div class="toolbar">
-        <JumpToThread />
+        <Search
+          value={q}
+          onChange={(value) => route(links.threads({ ...query, q: value }), true)}
+        />
         <select
           class="input"
           aria-label="Agent"
@@ -96,15 +103,28 @@ export function ThreadsView() {
           ))}
         </select>
       </div>
+      {isCut && (
+        <p class="faint" role="status">
+          More threads begin with this than are searched. Write more of the title or the id.
+        </p>
+      )}
       {threads.error !== null && <Failure error={threads.error} retry={threads.reload} />}
       {threads.items === null ? (
         threads.error === null && <Loading lines={12} />
       ) : threads.items.length === 0 ? (
         <Empty title={isFiltered ? "No thread fits the filter" : "No threads yet"}>
           {isFiltered ? (
-            <a class="button" href={links.threads()}>
-              Show all threads
-            </a>
+            <>
+              {q !== "" && (
+                <p>
+                  The search compares the beginnings of titles and of thread ids. If values are
+                  encrypted, it does not read titles from messages.
+                </p>
+              )}
+              <a class="button" href={links.threads()}>
+                Show all threads
+              </a>
+            </>
           ) : (
             <p>
               Each conversation with an agent is a thread. <a href={links.chat()}>Start a chat</a>,
@@ -160,27 +180,50 @@ export function ThreadsView() {
   );
 }
 
-/** Opens a thread by its id. */
-function JumpToThread() {
-  const { route } = useLocation();
-  const [id, setId] = useState("");
+/** Milliseconds without a key before a search begins. */
+const pauseMs = 250;
+
+/** The field of the search, which `/` leads to. Its text becomes part of the address after a pause. */
+function Search({
+  value,
+  onChange,
+}: {
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+}) {
+  const [text, setText] = useState(value);
+  const field = useRef<HTMLInputElement>(null);
+  const sent = useRef(value);
+  const send = useRef(onChange);
+  send.current = onChange;
+  useEffect(() => {
+    // The address has changed by other means.
+    if (value !== sent.current) setText(value);
+    sent.current = value;
+  }, [value]);
+  useEffect(() => {
+    const given = text.trim();
+    if (given === sent.current) return;
+    const timer = setTimeout(() => {
+      sent.current = given;
+      send.current(given);
+    }, pauseMs);
+    return () => clearTimeout(timer);
+  }, [text]);
+  useShortcuts("Threads", [
+    { keys: "/", does: "Search threads", run: () => field.current?.select() },
+  ]);
   return (
-    <form
-      class="grow"
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (id.trim() !== "") route(links.thread(id.trim()));
-      }}
-    >
-      <input
-        class="input"
-        style={{ width: "100%" }}
-        aria-label="Open a thread by its id"
-        placeholder="Open a thread by its id"
-        value={id}
-        onInput={(event) => setId(event.currentTarget.value)}
-      />
-    </form>
+    <input
+      ref={field}
+      class="input grow"
+      type="search"
+      maxLength={200}
+      aria-label="Search threads by title or id"
+      placeholder="Search by title or id"
+      value={text}
+      onInput={(event) => setText(event.currentTarget.value)}
+    />
   );
 }
 

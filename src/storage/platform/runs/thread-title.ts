@@ -57,10 +57,11 @@ function firstMessage(input: unknown): string | null {
   if (!Array.isArray(messages))
     return isRecord(input["input"]) ? firstMessage(input["input"]) : null;
   const found = messages.find((one) => isHuman(one)) as unknown;
-  return isRecord(found) ? textOf(found["content"]) : null;
+  return isRecord(found) ? textOf(found["content"]) : textOf(found);
 }
 
 function isHuman(message: unknown): boolean {
+  if (typeof message === "string") return true;
   return isRecord(message) && (message["role"] === "user" || message["type"] === "human");
 }
 
