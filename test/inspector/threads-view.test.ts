@@ -20,12 +20,51 @@ describe.skipIf(browserHere === null)(`The list of threads${needsBrowser}`, () =
     const run = await inspected.send<{ thread_id: string }>("POST", `/v1/agents/${agent}/runs`, {
       input: { message: "Hi" },
     });
-    const row = tab.page.getByRole("link", { name: run.thread_id });
+    const row = tab.page.getByRole("link", { name: "Hi" });
     await row.getByText("completed").waitFor();
     expect(await tab.axe()).toEqual([]);
     await row.click();
-    await tab.page.getByRole("heading", { level: 1 }).waitFor();
+    await tab.page.getByRole("heading", { level: 1, name: "Hi" }).waitFor();
     expect(tab.page.url()).toBe(`${inspected.url}/inspector/threads/${run.thread_id}`);
     tab.expectClean();
+  });
+
+  it("is searched by the beginnings of titles and ids, with the keyboard, by an address", async () => {
+    const agent = await inspected.addAgent({ name: "searched", system_prompt: "Help." });
+    const start = async (message: string) => {
+      inspected.models.answer({ text: "Hello." });
+      const body = { input: { message } };
+      return inspected.send<{ thread_id: string }>("POST", `/v1/agents/${agent}/runs`, body);
+    };
+    const invoice = await start("Invoice 17 is <b>late</b>\nPlease look");
+    await start("Greetings");
+    await using tab = await inspected.open(`threads?agent=${agent}`);
+    const { page } = tab;
+    const rows = page.getByRole("link", { name: /Invoice|Greetings/ });
+    const shows = (count: number) => expect.poll(() => rows.count()).toBe(count);
+    await shows(2);
+    const requests: string[] = [];
+    page.on("request", (request) => requests.push(new URL(request.url()).search));
+    await page.keyboard.press("/");
+    await page.keyboard.type("inVOICE 17");
+    await shows(1);
+    expect(requests.filter((search) => search.includes("q=")).length).toBeLessThan(10);
+    expect(page.url()).toBe(`${inspected.url}/inspector/threads?agent=${agent}&q=inVOICE+17`);
+    await page.getByText("Invoice 17 is <b>late</b> Please look").waitFor();
+    await page.keyboard.press("ControlOrMeta+a");
+    await page.keyboard.type("late");
+    await page.getByRole("heading", { name: "No thread fits the filter" }).waitFor();
+    await page.getByText("compares the beginnings of titles").waitFor();
+    expect(await tab.axe()).toEqual([]);
+    await page.getByRole("link", { name: "Show all threads" }).click();
+    await shows(2);
+    expect(await page.getByRole("searchbox").inputValue()).toBe("");
+    tab.expectClean();
+    await using shared = await inspected.open(`threads?q=${invoice.thread_id.slice(0, 34)}`);
+    await shared.page.getByRole("link", { name: /Invoice 17/ }).waitFor();
+    expect(await shared.page.getByRole("searchbox").inputValue()).toBe(
+      invoice.thread_id.slice(0, 34),
+    );
+    shared.expectClean();
   });
 });
