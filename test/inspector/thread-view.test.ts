@@ -34,7 +34,7 @@ describe.skipIf(browserHere === null)(`A thread${needsBrowser}`, () => {
     const run = await startRun(inspected, agent);
     expect(await endOf(inspected, run)).toBe("failed");
     await using tab = await inspected.open("threads?status=FAILED");
-    await tab.page.getByRole("link", { name: run.thread }).click();
+    await tab.page.getByRole("link", { name: "Go." }).click();
     const cause = tab.page.getByText(/All 2 attempts failed/);
     await cause.waitFor();
     // Both attempts are marked, with the reasons that the turn has noted.
@@ -78,7 +78,7 @@ describe.skipIf(browserHere === null)(`A thread${needsBrowser}`, () => {
     await detail.getByText("the system prompt and how to answer").waitFor();
     await detail.getByText("Use tools.").first().waitFor();
     await detail.getByRole("article", { name: "Request to openai:test" }).waitFor();
-    expect(await page.title()).toBe(`${run.thread} · Stratagraph`);
+    expect(await page.title()).toMatch(/^<script>globalThis.hacked=1.*… · Stratagraph$/);
     expect(await page.locator(foreignElements).count()).toBe(0);
     expect(await page.evaluate("globalThis.hacked")).toBeUndefined();
     const overflow = "document.documentElement.scrollWidth - innerWidth";

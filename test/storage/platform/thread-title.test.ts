@@ -8,9 +8,10 @@ describe("the title of a thread", () => {
   test("is one line of its first message, of 80 characters", () => {
     expect(says("What is 6 * 7?")).toBe("What is 6 * 7?");
     expect(says("  Dear\tsir,\r\n\n\u2028thank   you \n")).toBe("Dear sir, thank you");
-    expect(says("x".repeat(1_000_000))).toBe("x".repeat(80));
-    expect(says(`${"x".repeat(79)} y`)).toBe("x".repeat(79));
-    expect(says(`${"x".repeat(79)}\u{1f600}`)).toBe("x".repeat(79));
+    expect(says("x".repeat(1_000_000))).toBe(`${"x".repeat(79)}…`);
+    expect(says("x".repeat(80))).toBe("x".repeat(80));
+    expect(says(`${"x".repeat(78)} yz`)).toBe(`${"x".repeat(78)}…`);
+    expect(says(`${"x".repeat(78)}\u{1f600}yz`)).toBe(`${"x".repeat(78)}…`);
   });
 
   test("has no characters of control or of direction, and none that are hidden", () => {
@@ -48,7 +49,7 @@ describe("the title of a thread", () => {
 
   test("is a short line for any message", () => {
     fc.assert(
-      fc.property(fc.string({ unit: "binary", maxLength: 300 }), (message) => {
+      fc.property(fc.string({ unit: "binary", maxLength: 100 }), (message) => {
         const title = says(message) ?? "x";
         expect(title).toMatch(/^\S(?:.*\S)?$/u);
         expect(title.length).toBeLessThanOrEqual(80);

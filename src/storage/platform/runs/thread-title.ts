@@ -26,8 +26,8 @@ export function titleOfRequest(request: object): string | null {
     .replace(hidden, "")
     .replace(/ +/g, " ")
     .trim();
-  const title = headOf(line, maxCharacters).trim();
-  return title === "" ? null : title;
+  if (line.length > maxCharacters) return `${headOf(line, maxCharacters - 1).trimEnd()}…`;
+  return line === "" ? null : line;
 }
 
 /** Returns the title in a stored column; null for one that cannot be opened: its thread is listed without it. */
