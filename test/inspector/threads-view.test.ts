@@ -41,7 +41,9 @@ describe.skipIf(browserHere === null)(`The list of threads${needsBrowser}`, () =
     await using tab = await inspected.open(`threads?agent=${agent}`);
     const { page } = tab;
     const rows = page.getByRole("link", { name: /Invoice|Greetings/ });
-    const shows = (count: number) => expect.poll(() => rows.count()).toBe(count);
+    const shows = async (count: number) => {
+      await expect.poll(() => rows.count()).toBe(count);
+    };
     await shows(2);
     const requests: string[] = [];
     page.on("request", (request) => requests.push(new URL(request.url()).search));

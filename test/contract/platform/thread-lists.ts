@@ -205,7 +205,11 @@ export function threadListsContract(subject: PlatformSubject): void {
         const { id } = await platform.agents.create(tenantId, { name, definition });
         const threadId = platform.tables.ids();
         await platform.runs.createOnNewThread(tenantId, {
-          ...{ threadId, agent: name, definitionId: id, isEphemeral: false, kind: "graph" },
+          threadId,
+          agent: name,
+          definitionId: id,
+          isEphemeral: false,
+          kind: "graph",
           request,
         });
         return title(threadId);
