@@ -5,7 +5,8 @@ import type { CheckpointRef } from "../../runtime/threads/threads.ts";
 import { NotFoundError } from "../../storage/platform/errors.ts";
 import { headOf } from "../../values/text.ts";
 import type { Principal } from "../../storage/platform/platform.ts";
-import { type Instance, maxSearched } from "../../storage/platform/runs/instances.ts";
+import { maxSearched } from "../../storage/platform/runs/instance-list.ts";
+import type { Instance } from "../../storage/platform/runs/instances.ts";
 import {
   pageAnswer,
   pageQuery,
