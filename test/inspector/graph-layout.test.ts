@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   edgePaths,
+  edgeText,
   type GraphContent,
   layoutGraph,
   nextNode,
@@ -104,6 +105,30 @@ describe("layoutGraph", () => {
       expect(head).toMatch(/Z$/);
     }
   });
+
+  it.each(["down", "right"] as const)(
+    "has loops within its bounds, in a graph that leads %s",
+    (direction) => {
+      const nodes = ["first", "last"].map((id) => ({ id, label: id }));
+      const labels = ["", "again", "a condition that is longer than its room"];
+      for (const label of labels) {
+        const edges = [
+          { from: "first", to: "first", label },
+          { from: "first", to: "last" },
+          { from: "last", to: "last", label, taken: 12 },
+        ];
+        const { width, height, edges: placed } = layoutGraph({ nodes, edges }, { direction });
+        for (const { points, labelAt, ...edge } of placed.filter(({ from, to }) => from === to)) {
+          const half = edgeText(edge).length * 3.1;
+          const at = [...points, { x: labelAt!.x - half, y: labelAt!.y }];
+          at.push({ x: labelAt!.x + half, y: labelAt!.y });
+          expect(Math.min(...at.flatMap(({ x, y }) => [x, y]))).toBeGreaterThanOrEqual(0);
+          expect(Math.max(...at.map(({ x }) => x))).toBeLessThanOrEqual(width);
+          expect(Math.max(...at.map(({ y }) => y))).toBeLessThanOrEqual(height);
+        }
+      }
+    },
+  );
 
   it("places a graph without nodes, and leaves out edges to unknown nodes", () => {
     expect(layoutGraph({ nodes: [], edges: [] })).toMatchObject({ width: 0, height: 0 });

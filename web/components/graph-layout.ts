@@ -109,11 +109,17 @@ export function layoutGraph(
   const edges = seen.edges.map((edge, index) => {
     const [from, to] = [boxes.get(edge.from)!, boxes.get(edge.to)!];
     const isBack = direction === "down" ? to.y <= from.y : to.x <= from.x;
-    const line = from === to ? loopAt(from, edgeText(edge).length, scale) : places.edges[index]!;
+    const loop = { characters: edgeText(edge).length, direction, scale };
+    const line = from === to ? loopAt(from, loop) : places.edges[index]!;
     return { ...edge, ...line, isBack };
   });
   const groups = seen.groups.map((group, index) => ({ ...group, ...places.groups[index]! }));
-  return { key, places, nodes, edges, groups, direction, ...places.size };
+  const { width, height } = places.size;
+  // The library leaves room for a loop, though not for a text that is wider than its node.
+  const ends = edges.map(
+    (edge) => (edge.labelAt?.x ?? 0) + (edgeText(edge).length * 3.1 + 2) * scale,
+  );
+  return { key, places, nodes, edges, groups, direction, height, width: Math.max(width, ...ends) };
 }
 
 /** Where everything is, in the order of what was placed. */
@@ -190,20 +196,35 @@ function place(
   };
 }
 
-/** Returns a loop at the right side of a node, for which room was left there. */
+/** Returns a loop at the side of a node where room was left for it: at its right, below it in a graph to the right. */
 function loopAt(
   { x, y, width, height }: Box,
-  characters: number,
-  scale: number,
+  {
+    characters,
+    direction,
+    scale,
+  }: Required<Pick<LayoutOptions, "direction" | "scale">> & { readonly characters: number },
 ): Places["edges"][number] {
-  const [right, middle, out] = [x + width, y + height / 2, x + width + 30 * scale];
+  const [near, far, out] = [8 * scale, 22 * scale, 30 * scale];
+  const half = (characters * 3.1 + 2) * scale;
+  if (direction === "right") {
+    const [middle, bottom] = [x + width / 2, y + height];
+    const points = [
+      { x: middle - near, y: bottom },
+      { x: middle - far, y: bottom + out },
+      { x: middle + far, y: bottom + out },
+      { x: middle + near, y: bottom },
+    ];
+    return { points, labelAt: { x: Math.max(half, middle), y: bottom + out } };
+  }
+  const [right, middle] = [x + width, y + height / 2];
   const points = [
-    { x: right, y: middle - 8 * scale },
-    { x: out, y: middle - 22 * scale },
-    { x: out, y: middle + 22 * scale },
-    { x: right, y: middle + 8 * scale },
+    { x: right, y: middle - near },
+    { x: right + out, y: middle - far },
+    { x: right + out, y: middle + far },
+    { x: right, y: middle + near },
   ];
-  return { points, labelAt: { x: out + (characters * 3.1 + 2) * scale, y: middle } };
+  return { points, labelAt: { x: right + out + half, y: middle } };
 }
 
 /** An empty graph has a size of minus infinity. */
