@@ -130,6 +130,22 @@ describe("layoutGraph", () => {
     },
   );
 
+  it("places a graph of 1,000 nodes and 2,000 edges apart, in rows", () => {
+    const ids = names(1_000);
+    const next = (index: number) => ids[index % ids.length]!;
+    const edges = ids.flatMap((id, index) => [
+      [id, next(index + 1)] as const,
+      [id, next(index * 7)] as const,
+    ]);
+    for (const direction of ["down", "right"] as const) {
+      const placed = layoutGraph(graphOf(ids, edges), { direction });
+      const at = new Set(placed.nodes.map(({ x, y }) => `${x} ${y}`));
+      expect([at.size, placed.edges.length]).toEqual([1_000, new Set(edges.map(String)).size]);
+      const right = Math.max(...placed.nodes.map(({ x, width }) => x + width));
+      expect(right).toBeLessThanOrEqual(placed.width);
+    }
+  });
+
   it("places a graph without nodes, and leaves out edges to unknown nodes", () => {
     expect(layoutGraph({ nodes: [], edges: [] })).toMatchObject({ width: 0, height: 0 });
     expect(layoutGraph(graphOf(["a"], [["a", "b"]])).edges).toEqual([]);
