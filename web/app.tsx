@@ -1,8 +1,9 @@
-import { ErrorBoundary, lazy, LocationProvider, Route, Router, useLocation } from "preact-iso";
+import { LocationProvider, Route, Router, useLocation } from "preact-iso";
 import { useEffect } from "preact/hooks";
 import { connection } from "./api/changes.ts";
 import { api, bodyOf, needsKey } from "./api/client.ts";
 import { useQuery } from "./api/query.ts";
+import { Boundary, lazyView } from "./components/boundary.tsx";
 import { Icon, type IconName } from "./components/icon.tsx";
 import { KeyDialog } from "./components/key-dialog.tsx";
 import { Page } from "./components/page.tsx";
@@ -12,26 +13,30 @@ import { ThemeButton } from "./components/theme.tsx";
 import { Toasts } from "./components/toast.tsx";
 import { basePath, links } from "./links.ts";
 
-const Threads = lazy(async () => (await import("./views/threads/threads-view.tsx")).ThreadsView);
-const Thread = lazy(async () => (await import("./views/thread/thread-view.tsx")).ThreadView);
-const Checkpoints = lazy(
+const Threads = lazyView(
+  async () => (await import("./views/threads/threads-view.tsx")).ThreadsView,
+);
+const Thread = lazyView(async () => (await import("./views/thread/thread-view.tsx")).ThreadView);
+const Checkpoints = lazyView(
   async () => (await import("./views/checkpoints/checkpoints-view.tsx")).CheckpointsView,
 );
-const Plan = lazy(async () => (await import("./views/plan/plan-view.tsx")).PlanView);
-const Chat = lazy(async () => (await import("./views/chat/chat-view.tsx")).ChatView);
-const Inbox = lazy(async () => (await import("./views/inbox/inbox-view.tsx")).InboxView);
-const Agents = lazy(async () => (await import("./views/agents/agents-view.tsx")).AgentsView);
-const Agent = lazy(async () => (await import("./views/agents/agent-view.tsx")).AgentView);
-const AgentEditor = lazy(async () => (await import("./views/agents/editor-view.tsx")).EditorView);
-const Memory = lazy(async () => (await import("./views/memory/memory-view.tsx")).MemoryView);
-const Queue = lazy(async () => (await import("./views/queue/queue-view.tsx")).QueueView);
-const Schedules = lazy(
+const Plan = lazyView(async () => (await import("./views/plan/plan-view.tsx")).PlanView);
+const Chat = lazyView(async () => (await import("./views/chat/chat-view.tsx")).ChatView);
+const Inbox = lazyView(async () => (await import("./views/inbox/inbox-view.tsx")).InboxView);
+const Agents = lazyView(async () => (await import("./views/agents/agents-view.tsx")).AgentsView);
+const Agent = lazyView(async () => (await import("./views/agents/agent-view.tsx")).AgentView);
+const AgentEditor = lazyView(
+  async () => (await import("./views/agents/editor-view.tsx")).EditorView,
+);
+const Memory = lazyView(async () => (await import("./views/memory/memory-view.tsx")).MemoryView);
+const Queue = lazyView(async () => (await import("./views/queue/queue-view.tsx")).QueueView);
+const Schedules = lazyView(
   async () => (await import("./views/schedules/schedules-view.tsx")).SchedulesView,
 );
-const Experiments = lazy(
+const Experiments = lazyView(
   async () => (await import("./views/experiments/experiments-view.tsx")).ExperimentsView,
 );
-const Reference = lazy(
+const Reference = lazyView(
   async () => (await import("./views/reference/reference-view.tsx")).ReferenceView,
 );
 
@@ -51,14 +56,14 @@ const places: readonly { name: string; href: string; icon: IconName; key: string
 /** The whole page. */
 export function App() {
   return (
-    <LocationProvider scope={new RegExp(`^${basePath}`)}>
+    <LocationProvider scope={basePath}>
       <Shell />
     </LocationProvider>
   );
 }
 
 function Shell() {
-  const { path, route } = useLocation();
+  const { path, url, route } = useLocation();
   useShortcuts(
     "Everywhere",
     places.map(({ name, href, key }) => ({
@@ -113,7 +118,7 @@ function Shell() {
             The server does not answer. What you see may be old; the page tries again by itself.
           </div>
         )}
-        <ErrorBoundary>
+        <Boundary url={url}>
           <Router>
             <Route path={at("")} component={Home} />
             <Route path={at("threads")} component={Threads} />
@@ -134,7 +139,7 @@ function Shell() {
             <Route path={at("api/:operation?")} component={Reference} />
             <Route default component={NotFound} />
           </Router>
-        </ErrorBoundary>
+        </Boundary>
       </main>
       <KeyDialog />
       <ShortcutHelp />

@@ -4,6 +4,17 @@ export const basePath = new URL(document.baseURI).pathname;
 /** Where the API is: beside the page, under the same prefix. */
 export const apiUrl = new URL("../", document.baseURI).href.replace(/\/$/, "");
 
+/** Returns the address of a run in the API. */
+export function runUrl({
+  agent_id: agent,
+  run_id: run,
+}: {
+  readonly agent_id: string;
+  readonly run_id: string;
+}): string {
+  return `${apiUrl}/v1/agents/${encodeURIComponent(agent)}/runs/${encodeURIComponent(run)}`;
+}
+
 type Query = Readonly<Record<string, string | number | null | undefined>>;
 
 /** Returns the address of a place in the page. Each part of the path is encoded; absent parts of the query are left out. */

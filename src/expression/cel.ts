@@ -5,6 +5,7 @@ type CelExtensions = typeof import("@bufbuild/cel/ext");
 
 const load = createRequire(import.meta.url);
 let library: Cel | undefined;
+let engine: typeof import("@bufbuild/re2") | undefined;
 
 /**
  * Returns the CEL library, loaded on the first expression. Loading it takes longer than loading the rest of this
@@ -22,7 +23,9 @@ export function celExtensions(): CelExtensions {
 
 /** Returns the regular expression engine behind CEL's `matches`, which runs in linear time. */
 export function re2(): typeof import("@bufbuild/re2") {
-  return load("@bufbuild/re2") as typeof import("@bufbuild/re2");
+  // Resolving a module takes longer than compiling a short pattern.
+  engine ??= load("@bufbuild/re2") as typeof import("@bufbuild/re2");
+  return engine;
 }
 
 /** Returns a function that creates a value on its first call and caches it. */

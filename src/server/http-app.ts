@@ -78,7 +78,7 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
     facts.set(req.raw, own);
     options.metrics.add(inFlight, inFlightHelp, 1);
     try {
-      const refused = checkRequest(context.req.raw, own, { options, routes });
+      const refused = checkRequest(context.req.raw, own, { options, routes, isPage });
       if (refused === undefined) await next();
       else context.res = refused;
     } finally {
@@ -173,7 +173,15 @@ function startRequest(
 function checkRequest(
   request: Request,
   facts: RequestFacts,
-  { options, routes }: { readonly options: HttpAppOptions; readonly routes: readonly Route[] },
+  {
+    options,
+    routes,
+    isPage,
+  }: {
+    readonly options: HttpAppOptions;
+    readonly routes: readonly Route[];
+    readonly isPage: boolean;
+  },
 ): Response | undefined {
   try {
     const url = new URL(request.url);
@@ -189,7 +197,7 @@ function checkRequest(
       const detail = `A request may have ${options.maxHeaders} headers.`;
       throw new HttpProblem("headers_too_large", { detail });
     }
-    checkBrowser(request, options.browser);
+    checkBrowser(request, options.browser, { isPage });
     const origin = request.headers.get("origin");
     for (const [name, value] of Object.entries(corsHeaders(origin, options.browser)))
       facts.headers.set(name, value);

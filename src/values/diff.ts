@@ -39,8 +39,8 @@ export function diffValues(
 ): ValueDiff {
   const all: ValueChange[] = [];
   let omitted = 0;
-  const add = (change: ValueChange) => {
-    if (all.length < limit) all.push(change);
+  const add: Add = (describe) => {
+    if (all.length < limit) all.push(describe());
     else omitted += 1;
   };
   compare({ path: "", before: given(before), after: given(after), depth: 0 }, add);
@@ -72,7 +72,8 @@ interface Pair {
 
 /** A value, or null where there is none. */
 type Given = { readonly value: unknown } | null;
-type Add = (change: ValueChange) => void;
+/** Takes a change, which is described only if it is one of the first. */
+type Add = (describe: () => ValueChange) => void;
 
 function given(value: unknown): Given {
   return value === undefined ? null : { value };
@@ -80,15 +81,15 @@ function given(value: unknown): Given {
 
 function compare({ path, before, after, depth }: Pair, add: Add): void {
   if (before === null || after === null) {
-    if (before !== after) add(changeOf(path, before, after));
+    if (before !== after) add(() => changeOf(path, before, after));
     return;
   }
   if (sameValue(before.value, after.value)) return;
   const [a, b] = [plain(before.value), plain(after.value)];
-  if (depth >= maxDepth) add(changeOf(path, before, after));
+  if (depth >= maxDepth) add(() => changeOf(path, before, after));
   else if (Array.isArray(a) && Array.isArray(b)) compareLists(path, { a, b, depth }, add);
   else if (isRecord(a) && isRecord(b)) compareRecords(path, { a, b, depth }, add);
-  else add(changeOf(path, before, after));
+  else add(() => changeOf(path, before, after));
 }
 
 type Records = Readonly<Record<string, unknown>>;
@@ -138,8 +139,9 @@ function compareLists(path: string, lists: Lists, add: Add): void {
     compare({ path: `${path}[${start + index}]`, ...inner, depth: depth + 1 }, add);
   }
   const at = start + both;
-  if (isThere.length > both) add(elementsChange(path, { at, added: isThere.slice(both) }));
-  if (wasThere.length > both) add(elementsChange(path, { at, removed: wasThere.slice(both) }));
+  if (isThere.length > both) add(() => elementsChange(path, { at, added: isThere.slice(both) }));
+  if (wasThere.length > both)
+    add(() => elementsChange(path, { at, removed: wasThere.slice(both) }));
 }
 
 /** Elements by their names; null unless each has one of its own. */

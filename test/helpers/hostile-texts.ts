@@ -44,8 +44,12 @@ export const hostileTexts: readonly string[] = [
   "expression(globalThis.hacked=29)",
   "<svg><animate onbegin=globalThis.hacked=30 attributeName=x></svg>",
   "<input autofocus onfocus=globalThis.hacked=31>",
+  "color:red;background:url(https://evil.example/style.png)",
+  "javascript:globalThis.hacked=32",
+  "https://evil.example/whole",
+  `${"> ".repeat(300)}${"- ".repeat(300)}deep`,
 ];
 
 /** Elements that only one of these texts could have made in a page of the product. */
 export const foreignElements =
-  "xss-probe, iframe, object, embed, marquee, math, base[href*='evil'], meta[http-equiv='refresh'], script:not([src]), img[src='x'], [onerror], [onload], [onclick], a[href^='javascript' i], a[href^='data' i], a[href^='vbscript' i]";
+  "xss-probe, iframe, frame, audio, video, source, use, form[action], [formaction], [srcdoc], [ping], [style*='evil'], [style*='url('], object, embed, marquee, math, base[href*='evil'], meta[http-equiv='refresh'], script:not([src]), img[src='x'], [onerror], [onload], [onclick], a[href^='javascript' i], a[href^='data' i], a[href^='vbscript' i]";

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   edgePaths,
+  edgeText,
   type GraphContent,
   layoutGraph,
   nextNode,
@@ -102,6 +103,46 @@ describe("layoutGraph", () => {
       const { line, head } = edgePaths(points);
       expect(line).toMatch(/^M[-\d.]+ [-\d.]+Q/);
       expect(head).toMatch(/Z$/);
+    }
+  });
+
+  it.each(["down", "right"] as const)(
+    "has loops within its bounds, in a graph that leads %s",
+    (direction) => {
+      const nodes = ["first", "last"].map((id) => ({ id, label: id }));
+      const labels = ["", "again", "a condition that is longer than its room"];
+      for (const label of labels) {
+        const edges = [
+          { from: "first", to: "first", label },
+          { from: "first", to: "last" },
+          { from: "last", to: "last", label, taken: 12 },
+        ];
+        const { width, height, edges: placed } = layoutGraph({ nodes, edges }, { direction });
+        for (const { points, labelAt, ...edge } of placed.filter(({ from, to }) => from === to)) {
+          const half = edgeText(edge).length * 3.1;
+          const at = [...points, { x: labelAt!.x - half, y: labelAt!.y }];
+          at.push({ x: labelAt!.x + half, y: labelAt!.y });
+          expect(Math.min(...at.flatMap(({ x, y }) => [x, y]))).toBeGreaterThanOrEqual(0);
+          expect(Math.max(...at.map(({ x }) => x))).toBeLessThanOrEqual(width);
+          expect(Math.max(...at.map(({ y }) => y))).toBeLessThanOrEqual(height);
+        }
+      }
+    },
+  );
+
+  it("places a graph of 1,000 nodes and 2,000 edges apart, in rows", () => {
+    const ids = names(1_000);
+    const next = (index: number) => ids[index % ids.length]!;
+    const edges = ids.flatMap((id, index) => [
+      [id, next(index + 1)] as const,
+      [id, next(index * 7)] as const,
+    ]);
+    for (const direction of ["down", "right"] as const) {
+      const placed = layoutGraph(graphOf(ids, edges), { direction });
+      const at = new Set(placed.nodes.map(({ x, y }) => `${x} ${y}`));
+      expect([at.size, placed.edges.length]).toEqual([1_000, new Set(edges.map(String)).size]);
+      const right = Math.max(...placed.nodes.map(({ x, width }) => x + width));
+      expect(right).toBeLessThanOrEqual(placed.width);
     }
   });
 

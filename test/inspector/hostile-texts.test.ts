@@ -71,7 +71,13 @@ describe.skipIf(browserHere === null)(`Hostile texts in the inspector${needsBrow
     await (await fetch(`${inspected.url}${asked.links.events}`)).text();
     for (const content of hostileTexts.slice(0, 12))
       await send("POST", `/v1/agents/${agent}/memory`, { content });
-    await send("POST", "/v1/schedules", {
+    // Alone, a text may be a whole address or a whole style.
+    const [memory] = await Promise.all(
+      ["javascript:globalThis.hacked=33", ...hostileTexts.slice(-4, -1)].map((content) =>
+        send<{ id: string }>("POST", `/v1/agents/${agent}/memory`, { content }),
+      ),
+    );
+    const schedule = await send<{ id: string }>("POST", "/v1/schedules", {
       name: short,
       agent_id: agent,
       cron: "0 9 * * *",
@@ -85,13 +91,15 @@ describe.skipIf(browserHere === null)(`Hostile texts in the inspector${needsBrow
     places.push(
       "threads",
       thread,
-      `${thread}?step=0.0`,
+      `${thread}?step=0.0&open=prompt+calls`,
       `${thread}?step=0.1`,
       `${thread}/timeline`,
       `${thread}/graph`,
       `${thread}/plan`,
       `${thread}/checkpoints`,
       ...checkpoints.map(({ id }) => `${thread}/checkpoints/${id}`),
+      `${thread}/checkpoints/${checkpoints[1]?.id}?edit=1`,
+      `${thread}/checkpoints/${checkpoints[0]?.id}?q=script&open=messages,steps`,
       `${thread}/diff?from=${checkpoints[2]?.id}&to=${checkpoints[0]?.id}`,
       `chat/${agent}?thread=${encodeURIComponent(run.thread_id)}`,
       `chat/${careful}?thread=${encodeURIComponent(asked.thread_id)}`,
@@ -102,14 +110,18 @@ describe.skipIf(browserHere === null)(`Hostile texts in the inspector${needsBrow
       `agents/${agent}/versions`,
       `agents/${agent}/graph`,
       `memory?agent=${agent}`,
+      `memory?agent=${agent}&entry=${memory?.id}`,
       "queue",
-      "schedules",
+      "queue?state=awaiting_human",
+      `schedules?schedule=${schedule.id}`,
+      `schedules?schedule=${schedule.id}&edit=1`,
       "experiments",
       "api/createRun",
       // What is in an address is as hostile as what is stored.
       `threads?status=${encodeURIComponent(short)}&agent=${encodeURIComponent(short)}`,
       `threads/${encodeURIComponent(short)}?step=${encodeURIComponent(short)}`,
       `api/${encodeURIComponent(short)}`,
+      `inbox?request=${encodeURIComponent(short)}`,
     );
   });
 
@@ -128,18 +140,30 @@ describe.skipIf(browserHere === null)(`Hostile texts in the inspector${needsBrow
       for (const opener of await page.locator("main [aria-expanded='false']").all())
         await opener.click({ timeout: 500, noWaitAfter: true }).catch(() => {});
       const found = await page.evaluate((selector) => {
-        const links = [...document.querySelectorAll("a[href]")].map(
-          (link) => link as HTMLAnchorElement,
-        );
+        // Addresses that the page makes begin with its own path; those of markdown are checked by their scheme.
+        const isOwn = (link: Element) =>
+          /^(?:\/inspector\/|#main$)/.test(link.getAttribute("href") ?? "") ||
+          (link as HTMLAnchorElement).href.startsWith(`${location.origin}/v1/`) ||
+          (link.matches(".markdown [rel~=noopener][target=_blank]") &&
+            /^(?:https?|mailto):/.test((link as HTMLAnchorElement).protocol));
+        const isOwnImage = (image: Element) =>
+          /^(?:\/inspector\/|blob:)/.test(image.getAttribute("src") ?? "");
+        const all = (of: string) => [...document.querySelectorAll(of)];
+        const shown = (elements: readonly Element[]) => elements.map((one) => one.outerHTML);
         return {
           hacked: Reflect.get(globalThis, "hacked") ?? null,
-          elements: [...document.querySelectorAll(selector)].map((one) => one.outerHTML),
-          links: links
-            .map(({ protocol, href }) => ({ protocol, href }))
-            .filter(({ protocol }) => !["http:", "https:", "mailto:", "blob:"].includes(protocol)),
+          broken: shown(all("h1")).filter((text) => text.includes("This view")),
+          elements: shown(all(selector)),
+          links: shown(
+            all("[href]").filter(
+              (one) => one.localName !== "link" && one.localName !== "base" && !isOwn(one),
+            ),
+          ),
+          images: shown(all("img, image").filter((one) => !isOwnImage(one))),
         };
       }, foreignElements);
-      expect({ place, ...found }).toEqual({ place, hacked: null, elements: [], links: [] });
+      const none = { hacked: null, broken: [], elements: [], links: [], images: [] };
+      expect({ place, ...found }).toEqual({ place, ...none });
     }
     // Addresses of what is not there are answered with 404, which the browser tells.
     const told = tab.complaints.filter((text) => !/status of 4\d\d/.test(text));

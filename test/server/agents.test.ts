@@ -14,6 +14,20 @@ describe("the routes of agents", () => {
       "workflow_graph/edges",
       { workflow_graph: { edges: Array.from({ length: 2_001 }, () => ({})) } },
     ],
+    ["tools", { tools: Array.from({ length: 201 }, (_, at) => ({ name: `tool_${at}` })) }],
+    [
+      "guardrail_config/input_rails",
+      { guardrail_config: { input_rails: Array.from({ length: 101 }, () => ({ type: "pii" })) } },
+    ],
+    [
+      "guardrail_config/tool_rails/rules",
+      { guardrail_config: { tool_rails: { rules: Array.from({ length: 101 }, () => ({})) } } },
+    ],
+    [
+      "workflow_graph",
+      { workflow_graph: { nodes: [{ config: { prompt: "${[1, {}.a]}".repeat(20_000) } }] } },
+    ],
+    ["workflow_graph", { workflow_graph: { edges: [{ condition: "x".repeat(200_001) }] } }],
     ["", Object.fromEntries(Array.from({ length: 201 }, (_, at) => [`key_${at}`, at]))],
   ])(
     "refuse a definition with too many entries at /%s before they check it",

@@ -99,6 +99,20 @@ describe("a server without keys", () => {
     expect([answer.status, answer.json["type"]]).toEqual([403, `/problems/${type}`]);
   });
 
+  it("lets links of other sites lead to its page, and to nothing else", async () => {
+    const api = await startApi(development);
+    const answers = [
+      ["/inspector/threads", "document"],
+      ["/inspector/threads", "iframe"],
+      ["/inspector/assets/x.js", "script"],
+      ["/v1/agents", "document"],
+    ].map(([path = "", dest = ""]) => {
+      const headers = { "sec-fetch-site": "cross-site", "sec-fetch-dest": dest };
+      return api.send("GET", path, { key: null, headers });
+    });
+    expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([200, 403, 403, 403]);
+  });
+
   it.each<Record<string, string>>([
     { host: "localhost:1" },
     { host: "[::1]:1" },

@@ -1,5 +1,6 @@
 import { AIMessage } from "@langchain/core/messages";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
+import { ChangeSubscription } from "../../src/server/runs/change-feeds.ts";
 import { readRunChanges } from "../../src/storage/platform/runs/run-versions.ts";
 import { drawDatabases, useDatabase } from "../helpers/databases.ts";
 import { calculates, gate, useRunServers } from "../helpers/run-server.ts";
@@ -84,6 +85,42 @@ describe.each(drawDatabases(import.meta.url))("on %s", (kind) => {
         statuses.push(change.data["status"]);
       }
       changes.close();
+    });
+
+    it("are read once for all streams of a tenant, while there are any", async () => {
+      const server = await start(["Hello."]);
+      const listen = vi.spyOn(server.base.signals, "listen");
+      const streams = [await server.stream("/v1/changes"), await server.stream("/v1/changes")];
+      for (const stream of streams) expect(await stream.next()).toMatchObject({ event: "ready" });
+      expect(listen).toHaveBeenCalledTimes(1);
+      const runs = await server.agent({ name: "plain" });
+      const { json } = await server.post(runs, { input: { message: "Hi" } });
+      for (const stream of streams)
+        expect(await stream.next()).toMatchObject({ data: { run_id: json["run_id"] } });
+      for (const stream of streams) stream.close();
+      // The last one to go ends the feed: the next begins another.
+      const isAnother = async () => {
+        const stream = await server.stream("/v1/changes");
+        await stream.next();
+        stream.close();
+        return listen.mock.calls.length > 1;
+      };
+      await expect.poll(isAnother).toBe(true);
+    });
+
+    it("of a stream that takes none are bounded, and a reset stands for them", () => {
+      const changes = new ChangeSubscription(Promise.resolve(), () => {});
+      const run = (id: number) => {
+        const state = "queued" as const;
+        return { id: String(id), threadId: "t", agentId: null, state, lastEvent: id };
+      };
+      const runs = Array.from({ length: 5_000 }, (_, id) => run(id));
+      changes.add({ runs, isCut: false });
+      changes.add({ runs: [run(0)], isCut: false });
+      expect(changes.take()).toEqual({ runs, isCut: false });
+      changes.add({ runs: [...runs, run(5_000)], isCut: false });
+      changes.add({ runs: [run(1)], isCut: false });
+      expect(changes.take()).toEqual({ runs: [run(1)], isCut: true });
     });
 
     it("end with the server, and need the scope of runs", async () => {

@@ -1,3 +1,4 @@
+import { AIMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
 import { drawDatabases, useDatabase } from "../helpers/databases.ts";
 import { calculates, useRunServers } from "../helpers/run-server.ts";
@@ -51,6 +52,47 @@ describe.each(drawDatabases(import.meta.url))("on %s", (kind) => {
       expect([hidden.status, hidden.json["redacted"]]).toEqual([200, true]);
       expect(hidden.text).not.toContain("ada@");
     });
+
+    it.each(["inner", "middle", "outer"])(
+      "hides what a model of a nested agent repeats of what a rail of the %s one redacted",
+      async (railed) => {
+        const repeats = () =>
+          new AIMessage({
+            content: "This is ada@example.org.",
+            tool_calls: [{ id: "c", name: "calculator", args: { expression: "6 * 7" } }],
+          });
+        const server = await start([repeats, "It is 42."]);
+        const asks = (agent: string) => ({
+          entry_point: "ask",
+          nodes: [{ name: "ask", type: "agent", config: { agent } }],
+          edges: [{ from: "ask", to: "END" }],
+        });
+        const rails = (name: string) => ({
+          name,
+          ...(name === railed && { guardrail_config: { input_rails: [{ type: "pii" }] } }),
+        });
+        await server.agent({ ...rails("inner"), tools: ["calculator"] });
+        await server.agent({ ...rails("middle"), workflow_graph: asks("inner") });
+        const runs = await server.agent({ ...rails("outer"), workflow_graph: asks("middle") });
+        const { json } = await server.post(runs, { input: { message: "I am ada@example.org." } });
+        await server.until(`${runs}/${String(json["run_id"])}`, "complete");
+        const thread = `/v1/threads/${String(json["thread_id"])}`;
+        const { json: ran } = await server.send("GET", `${thread}/path`);
+        const entries = ran["path"] as readonly { namespace: string; within: string[] }[];
+        const inner = entries.find(({ within }) => within.length === 2)?.namespace ?? "";
+        const namespace = encodeURIComponent(inner);
+        const { key } = await server.join(["checkpoints:read"], server.tenantId);
+        for (const at of [
+          `${thread}/context?turn=0&step=1&namespace=${namespace}`,
+          `${thread}/steps?namespace=${namespace}`,
+        ]) {
+          const hidden = await server.send("GET", at, { key });
+          expect([at, hidden.status]).toEqual([at, 200]);
+          expect(hidden.text).toContain("This is <EMAIL_1>.");
+          expect((await server.send("GET", at)).text).toContain("This is ada@example.org.");
+        }
+      },
+    );
   });
 
   describe.skipIf(!database.available)("the plans of a thread", () => {

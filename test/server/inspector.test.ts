@@ -7,7 +7,7 @@ import { InspectorPage } from "../../src/server/inspector/inspector-page.ts";
 import { useDatabase } from "../helpers/databases.ts";
 import { tempFolder } from "../helpers/temp-folder.ts";
 
-/** A built page of three files. */
+/** A built page. */
 function builtPage(): URL {
   const folder = tempFolder();
   mkdirSync(`${folder}/assets`);
@@ -16,6 +16,7 @@ function builtPage(): URL {
     "<!doctype html><html><head><title>t</title></head></html>",
   );
   writeFileSync(`${folder}/assets/index-1.js`, "export {};");
+  writeFileSync(`${folder}/icon.svg`, "<svg/>");
   writeFileSync(`${folder}/.env`, "secret");
   return pathToFileURL(`${folder}/`);
 }
@@ -62,7 +63,11 @@ describe("The inspector's page", () => {
     expect(file.headers.get("content-encoding")).toBe("gzip");
     const etag = file.headers.get("etag") ?? "";
     expect(get(page, "/inspector/assets/index-1.js", { "if-none-match": etag }).status).toBe(304);
+    for (const tags of [`"other", W/${etag}`, "*"])
+      expect(get(page, "/inspector/assets/index-1.js", { "if-none-match": tags }).status).toBe(304);
     expect(get(page, "/inspector/assets/index-2.js").status).toBe(404);
+    // Only the names of assets change with their content.
+    expect(get(page, "/inspector/icon.svg").headers.get("cache-control")).toBe("no-cache");
     for (const path of ["/inspector/.env", "/inspector/..%2f..%2fetc/passwd", "/inspector/%00"])
       expect(await get(page, path).text()).toContain("<title>t</title>");
   });

@@ -1,6 +1,7 @@
+import { AIMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
 import { drawDatabases, useDatabase } from "../helpers/databases.ts";
-import { calculates, useRunServers } from "../helpers/run-server.ts";
+import { calculates, gate, useRunServers } from "../helpers/run-server.ts";
 
 interface Entry {
   readonly node: string;
@@ -80,6 +81,35 @@ describe.each(drawDatabases(import.meta.url))("on %s", (kind) => {
       expect(pages).toEqual(after);
       const { key } = await server.join();
       expect((await server.send("GET", path, { key })).status).toBe(404);
+    });
+
+    it("counts the end of a turn to the attempt that broke off", async () => {
+      const busy = gate();
+      const waits = async () => {
+        await busy.wait();
+        return new AIMessage("Late.");
+      };
+      const server = await start(["No.", waits]);
+      const execution_config = { max_attempts: 3 };
+      const output_schema = { type: "object", required: ["sum"] };
+      const runs = await server.agent({ name: "strict", execution_config, output_schema });
+      const { json } = await server.post(runs, { input: { message: "Sum?" } });
+      const run = `${runs}/${String(json["run_id"])}`;
+      await busy.arrived;
+      await server.send("POST", `${run}/cancel`);
+      await server.until(run, "cancelled");
+      busy.open();
+      const path = `/v1/threads/${String(json["thread_id"])}/path`;
+      const attempts = entriesOf(await server.send("GET", path)).map(
+        ({ node, attempt }) => `${node} ${String(attempt)}`,
+      );
+      expect(attempts.slice(-5)).toEqual([
+        "reason 0",
+        "reflect 0",
+        "plan 1",
+        "reason 1",
+        "finalize 1",
+      ]);
     });
 
     it("numbers turns and attempts, in forks too, and marks abandoned branches", async () => {

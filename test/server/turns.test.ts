@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { defineTool } from "../../src/index.ts";
 import { drawDatabases, useDatabase } from "../helpers/databases.ts";
 import { calculates, useRunServers } from "../helpers/run-server.ts";
 
@@ -66,6 +68,39 @@ describe.each(drawDatabases(import.meta.url))("on %s", (kind) => {
         ],
       });
       expect((await server.send("GET", `${path}?cursor=x`)).status).toBe(400);
+    });
+
+    it("come in pages that are bounded in bytes, as steps do, without records that are too large", async () => {
+      const large = defineTool({
+        name: "large",
+        description: "Returns a large text.",
+        input_schema: z.object({}),
+        execution: { max_result_bytes: 2_000_000 },
+        handler: () => "x".repeat(1_500_000),
+      });
+      const calls = { calls: [{ name: "large", args: {} }] };
+      const server = await start([calls, "One.", calls, "Two.", calls, "Three.", calls, "Four."], {
+        tools: [large],
+      });
+      const runs = await server.agent({ name: "large", tools: ["large"] });
+      let thread_id: string | undefined;
+      for (let turn = 0; turn < 4; turn += 1) {
+        const { json } = await server.post(runs, { input: { message: "Go." }, thread_id });
+        thread_id = String(json["thread_id"]);
+        await server.until(`${runs}/${String(json["run_id"])}`, "complete");
+      }
+      const thread = `/v1/threads/${thread_id}`;
+      const { json: steps, text } = await server.send("GET", `${thread}/steps`);
+      expect(text.length).toBeLessThan(4_194_304);
+      expect(steps["next_cursor"]).toBe("1.1");
+      expect(
+        (await server.send("GET", `${thread}/steps?brief=true`)).json["next_cursor"],
+      ).toBeNull();
+      const { json: page } = await server.send("GET", `${thread}/turns`);
+      const turns = page["turns"] as { steps: { record?: object }[] }[];
+      expect(turns.map((one) => one.steps.map(({ record }) => record !== undefined))).toEqual(
+        Array.from({ length: 4 }, () => [false, true]),
+      );
     });
 
     it("belong to the tenant, and are none before the first run", async () => {

@@ -1,7 +1,8 @@
 import { signal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
 import { apiUrl } from "../links.ts";
-import { apiKey, ApiError } from "./client.ts";
-import { readEvents } from "./events.ts";
+import { apiKey } from "./client.ts";
+import { isRefusal, pauseBeforeRetry, readEvents } from "./events.ts";
 
 /** A run that has changed. */
 export interface Change {
@@ -22,10 +23,38 @@ let stop: AbortController | null = null;
 /** Calls a function for each change of a run of the tenant, as long as the page is in sight. Returns what ends that. */
 export function onChange(listener: (change: Change) => void): () => void {
   listeners.add(listener);
-  if (stop === null) void follow();
+  begin();
   return () => {
     listeners.delete(listener);
   };
+}
+
+/**
+ * Calls a function at most once in `ms` milliseconds for changes that `isWanted` returns true for; never without it.
+ *
+ * @param key of what the component shows: another one forgets a call that is due
+ */
+export function useRefresh(
+  key: string | null,
+  isWanted: ((change: Change) => boolean) | undefined,
+  { ms, refresh }: { readonly ms: number; readonly refresh: () => void },
+): void {
+  const current = useRef({ isWanted, refresh });
+  current.current = { isWanted, refresh };
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const end = onChange((change) => {
+      if (timer !== undefined || current.current.isWanted?.(change) !== true) return;
+      timer = setTimeout(() => {
+        timer = undefined;
+        current.current.refresh();
+      }, ms);
+    });
+    return () => {
+      end();
+      clearTimeout(timer);
+    };
+  }, [key]);
 }
 
 /** Whether a change may be one of a thread. */
@@ -33,9 +62,7 @@ export function isOfThread(threadId: string): (change: Change) => boolean {
   return (change) => change.thread_id === threadId || change.thread_id === "*";
 }
 
-async function follow(): Promise<void> {
-  const own = new AbortController();
-  stop = own;
+async function follow(own: AbortController): Promise<void> {
   for (let failures = 0; !own.signal.aborted; failures++) {
     try {
       await readEvents(`${apiUrl}/v1/changes`, {
@@ -50,13 +77,10 @@ async function follow(): Promise<void> {
     } catch (thrown) {
       if (own.signal.aborted) return;
       // Without a key, or without the right to read runs, there is nothing to follow.
-      if (thrown instanceof ApiError && [401, 403, 404].includes(thrown.status)) {
-        stop = null;
-        return;
-      }
+      if (isRefusal(thrown)) return end();
       connection.value = "lost";
     }
-    await new Promise((resolve) => setTimeout(resolve, Math.min(10_000, 500 * 2 ** failures)));
+    await pauseBeforeRetry(failures, own.signal);
   }
 }
 
@@ -64,8 +88,29 @@ function tell(change: Change): void {
   for (const listener of listeners) listener(change);
 }
 
-apiKey.subscribe(() => {
+function begin(): void {
+  if (stop !== null || listeners.size === 0 || document.visibilityState === "hidden") return;
+  stop = new AbortController();
+  void follow(stop);
+}
+
+function end(): void {
   stop?.abort();
   stop = null;
-  if (listeners.size > 0) void follow();
+  connection.value = "opening";
+}
+
+apiKey.subscribe(() => {
+  end();
+  begin();
+});
+
+/** Milliseconds out of sight after which the page follows nothing: browsers open six connections to a server at most. */
+const hiddenMs = 5_000;
+let hiding: ReturnType<typeof setTimeout> | undefined;
+
+document.addEventListener("visibilitychange", () => {
+  clearTimeout(hiding);
+  if (document.visibilityState === "hidden") hiding = setTimeout(end, hiddenMs);
+  else begin();
 });

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { type Change, onChange } from "./changes.ts";
+import { type Change, useRefresh } from "./changes.ts";
 import type { ApiError } from "./client.ts";
 import { asApiError } from "./query.ts";
 
@@ -86,20 +86,8 @@ export function useGrowingList<Item>(
     });
     return () => aborted.abort();
   }, [key, round]);
-  useEffect(() => {
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const stop = onChange((change) => {
-      if (timer !== undefined || !current.current.refreshOn(change)) return;
-      timer = setTimeout(() => {
-        timer = undefined;
-        setRound((count) => count + 1);
-      }, 500);
-    });
-    return () => {
-      stop();
-      clearTimeout(timer);
-    };
-  }, [key]);
+  const reload = () => setRound((count) => count + 1);
+  useRefresh(key, options.refreshOn, { ms: 500, refresh: reload });
   const own = state.key === key ? state : empty;
-  return { ...own, reload: () => setRound((count) => count + 1) };
+  return { ...own, reload };
 }

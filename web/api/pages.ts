@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { type Change, onChange } from "./changes.ts";
+import { type Change, useRefresh } from "./changes.ts";
 import type { ApiError } from "./client.ts";
 import { asApiError } from "./query.ts";
 
@@ -42,8 +42,8 @@ export function usePages<Item>(
   const empty: State<Item> = { key, items: null, next: null, error: null };
   const [state, setState] = useState(empty);
   const [round, setRound] = useState(0);
-  const current = useRef({ load, keyOf, refreshOn });
-  current.current = { load, keyOf, refreshOn };
+  const current = useRef({ load, keyOf });
+  current.current = { load, keyOf };
   const loadingMore = useRef(false);
   useEffect(() => {
     const aborted = new AbortController();
@@ -72,20 +72,8 @@ export function usePages<Item>(
     );
     return () => aborted.abort();
   }, [key, round]);
-  useEffect(() => {
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const stop = onChange((change) => {
-      if (timer !== undefined || current.current.refreshOn?.(change) !== true) return;
-      timer = setTimeout(() => {
-        timer = undefined;
-        setRound((count) => count + 1);
-      }, 1_000);
-    });
-    return () => {
-      stop();
-      clearTimeout(timer);
-    };
-  }, [key]);
+  const reload = () => setRound((count) => count + 1);
+  useRefresh(key, refreshOn, { ms: 1_000, refresh: reload });
   const own = state.key === key ? state : empty;
   const more = async (cursor: string) => {
     loadingMore.current = true;
@@ -103,7 +91,9 @@ export function usePages<Item>(
         };
       });
     } catch (thrown) {
-      setState((before) => ({ ...before, error: asApiError(thrown) }));
+      setState((before) =>
+        before.key === key ? { ...before, error: asApiError(thrown) } : before,
+      );
     } finally {
       loadingMore.current = false;
     }
@@ -115,6 +105,6 @@ export function usePages<Item>(
     more: () => {
       if (own.next !== null && !loadingMore.current) void more(own.next);
     },
-    reload: () => setRound((count) => count + 1),
+    reload,
   };
 }

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiError } from "./client.ts";
-import { type Change, onChange } from "./changes.ts";
+import { type Change, useRefresh } from "./changes.ts";
 
 /** The state of something that is loaded. */
 export interface Loaded<Data> {
@@ -37,8 +37,8 @@ export function useQuery<Data>(
     error: null,
     isLoading: false,
   });
-  const current = useRef({ load, refreshOn });
-  current.current = { load, refreshOn };
+  const current = useRef(load);
+  current.current = load;
   useEffect(() => {
     if (key === null) return undefined;
     const aborted = new AbortController();
@@ -48,7 +48,7 @@ export function useQuery<Data>(
       render((count) => count + 1);
     };
     set(state.current.key === key ? state.current.error : null, true);
-    current.current.load(aborted.signal).then(
+    current.current(aborted.signal).then(
       (data) => {
         if (!aborted.signal.aborted) remember(key, data);
         set(null, false);
@@ -57,32 +57,15 @@ export function useQuery<Data>(
     );
     return () => aborted.abort();
   }, [key, round]);
-  useEffect(() => {
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const stop = onChange((change) => {
-      if (timer !== undefined || current.current.refreshOn?.(change) !== true) return;
-      timer = setTimeout(() => {
-        timer = undefined;
-        setRound((count) => count + 1);
-      }, 500);
-    });
-    return () => {
-      stop();
-      clearTimeout(timer);
-    };
-  }, [key]);
+  const reload = () => setRound((count) => count + 1);
+  useRefresh(key, refreshOn, { ms: 500, refresh: reload });
   const isCurrent = state.current.key === key;
   return {
     data: key === null ? null : ((known.get(key) as Data | undefined) ?? null),
     error: isCurrent ? state.current.error : null,
     isLoading: key !== null && (isCurrent ? state.current.isLoading : true),
-    reload: () => setRound((count) => count + 1),
+    reload,
   };
-}
-
-/** Forgets all answers: those of one key are not those of another. */
-export function forgetAnswers(): void {
-  known.clear();
 }
 
 function remember(key: string, data: unknown): void {

@@ -41,6 +41,8 @@ const units = [
 /** How long ago a time was, or how far ahead it is. */
 export function formatAgo(iso: string, now = Date.now()): string {
   const ms = Date.parse(iso) - now;
+  // States that were edited may have any text as a time.
+  if (Number.isNaN(ms)) return "–";
   const [unit, size] = units.find(([, each]) => Math.abs(ms) >= each) ?? ["second", 1_000];
   return relative.format(Math.trunc(ms / size), unit);
 }

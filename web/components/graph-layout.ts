@@ -103,17 +103,26 @@ export function layoutGraph(
     seen.edges.map(({ from, to, label, taken }) => [from, to, label, taken === undefined]),
     seen.groups,
   ]);
-  const places = known?.key === key ? known.places : place(seen, { direction, scale });
+  // Edges beyond a tree cost the library seconds from some hundred on.
+  const isDense = seen.edges.length - seen.nodes.length > maxExtraEdges;
+  const make = isDense ? placeInRows : place;
+  const places = known?.key === key ? known.places : make(seen, { direction, scale });
   const nodes = seen.nodes.map((node, index) => ({ ...node, ...places.nodes[index]! }));
   const boxes = new Map(nodes.map((node) => [node.id, node]));
   const edges = seen.edges.map((edge, index) => {
     const [from, to] = [boxes.get(edge.from)!, boxes.get(edge.to)!];
     const isBack = direction === "down" ? to.y <= from.y : to.x <= from.x;
-    const line = from === to ? loopAt(from, edgeText(edge).length, scale) : places.edges[index]!;
+    const loop = { characters: edgeText(edge).length, direction, scale };
+    const line = from === to ? loopAt(from, loop) : places.edges[index]!;
     return { ...edge, ...line, isBack };
   });
   const groups = seen.groups.map((group, index) => ({ ...group, ...places.groups[index]! }));
-  return { key, places, nodes, edges, groups, direction, ...places.size };
+  const { width, height } = places.size;
+  // The library leaves room for a loop, though not for a text that is wider than its node.
+  const ends = edges.map(
+    (edge) => (edge.labelAt?.x ?? 0) + (edgeText(edge).length * 3.1 + 2) * scale,
+  );
+  return { key, places, nodes, edges, groups, direction, height, width: Math.max(width, ...ends) };
 }
 
 /** Where everything is, in the order of what was placed. */
@@ -122,6 +131,81 @@ interface Places {
   readonly edges: readonly Pick<PlacedEdge, "points" | "labelAt">[];
   readonly groups: readonly Box[];
   readonly size: { readonly width: number; readonly height: number };
+}
+
+/** Edges that a graph may have beyond one for each node, if the library is to place it. */
+const maxExtraEdges = 100;
+/** Nodes of a row of a graph that is too dense for the library. */
+const maxRow = 12;
+
+/** Places the nodes of a graph in rows, by their distance from where it begins, with straight edges. */
+function placeInRows(
+  seen: ReturnType<typeof visible>,
+  { direction, scale }: Required<Pick<LayoutOptions, "direction" | "scale">>,
+): Places {
+  const isDown = direction === "down";
+  const rows = distanceRows(seen);
+  const [across, along] = isDown ? [256 * scale, 96 * scale] : [72 * scale, 280 * scale];
+  const boxes = new Map<string, Box>();
+  rows.forEach((row, level) =>
+    row.forEach((node, index) => {
+      const [x, y] = isDown ? [index * across, level * along] : [level * along, index * across];
+      boxes.set(node.id, { x: x + 16 * scale, y: y + 24 * scale, ...sizeOf(node, scale) });
+    }),
+  );
+  const nodes = seen.nodes.map(({ id }) => boxes.get(id)!);
+  const edges = seen.edges.map(({ from, to }) => {
+    const [a, b] = [boxes.get(from)!, boxes.get(to)!];
+    const points = isDown
+      ? [
+          { x: a.x + a.width / 2, y: a.y + a.height },
+          { x: b.x + b.width / 2, y: b.y },
+        ]
+      : [
+          { x: a.x + a.width, y: a.y + a.height / 2 },
+          { x: b.x, y: b.y + b.height / 2 },
+        ];
+    return { points, labelAt: null };
+  });
+  const right = Math.max(...nodes.map(({ x, width }) => x + width));
+  const bottom = Math.max(...nodes.map(({ y, height }) => y + height));
+  const groups = seen.groups.map(({ id }) => {
+    const own = nodes.filter((_, index) => seen.nodes[index]?.group === id);
+    const x = Math.min(right, ...own.map((box) => box.x)) - 6 * scale;
+    const y = Math.min(bottom, ...own.map((box) => box.y)) - groupHead * scale;
+    const width = Math.max(x, ...own.map((box) => box.x + box.width)) - x + 6 * scale;
+    const height = Math.max(y, ...own.map((box) => box.y + box.height)) - y + 6 * scale;
+    return { x, y, width, height };
+  });
+  const size = { width: right + 64 * scale, height: bottom + 64 * scale };
+  return { nodes, edges, groups, size };
+}
+
+/** Returns nodes by their distance from the first one, each distance in rows that are not too long. */
+function distanceRows({ nodes, edges }: ReturnType<typeof visible>): readonly (readonly Seen[])[] {
+  const next = new Map<string, string[]>();
+  for (const { from, to } of edges) next.set(from, [...(next.get(from) ?? []), to]);
+  const distance = new Map<string, number>();
+  for (const { id } of nodes) {
+    if (distance.has(id)) continue;
+    distance.set(id, 0);
+    // A set returns what is added while it is walked.
+    const walk = new Set([id]);
+    for (const at of walk) {
+      for (const to of next.get(at) ?? []) {
+        if (distance.has(to)) continue;
+        distance.set(to, distance.get(at)! + 1);
+        walk.add(to);
+      }
+    }
+  }
+  const levels: Seen[][] = [];
+  for (const node of nodes) (levels[distance.get(node.id)!] ??= []).push(node);
+  return levels.flatMap((level) =>
+    Array.from({ length: Math.ceil(level.length / maxRow) }, (_, index) =>
+      level.slice(index * maxRow, (index + 1) * maxRow),
+    ),
+  );
 }
 
 /** Nodes from which on ranks are found by the quicker of two ways. */
@@ -190,20 +274,35 @@ function place(
   };
 }
 
-/** Returns a loop at the right side of a node, for which room was left there. */
+/** Returns a loop at the side of a node where room was left for it: at its right, below it in a graph to the right. */
 function loopAt(
   { x, y, width, height }: Box,
-  characters: number,
-  scale: number,
+  {
+    characters,
+    direction,
+    scale,
+  }: Required<Pick<LayoutOptions, "direction" | "scale">> & { readonly characters: number },
 ): Places["edges"][number] {
-  const [right, middle, out] = [x + width, y + height / 2, x + width + 30 * scale];
+  const [near, far, out] = [8 * scale, 22 * scale, 30 * scale];
+  const half = (characters * 3.1 + 2) * scale;
+  if (direction === "right") {
+    const [middle, bottom] = [x + width / 2, y + height];
+    const points = [
+      { x: middle - near, y: bottom },
+      { x: middle - far, y: bottom + out },
+      { x: middle + far, y: bottom + out },
+      { x: middle + near, y: bottom },
+    ];
+    return { points, labelAt: { x: Math.max(half, middle), y: bottom + out } };
+  }
+  const [right, middle] = [x + width, y + height / 2];
   const points = [
-    { x: right, y: middle - 8 * scale },
-    { x: out, y: middle - 22 * scale },
-    { x: out, y: middle + 22 * scale },
-    { x: right, y: middle + 8 * scale },
+    { x: right, y: middle - near },
+    { x: right + out, y: middle - far },
+    { x: right + out, y: middle + far },
+    { x: right, y: middle + near },
   ];
-  return { points, labelAt: { x: out + (characters * 3.1 + 2) * scale, y: middle } };
+  return { points, labelAt: { x: right + out + half, y: middle } };
 }
 
 /** An empty graph has a size of minus infinity. */

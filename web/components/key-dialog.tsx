@@ -1,24 +1,25 @@
 import { useState } from "preact/hooks";
 import { apiKey, needsKey, setApiKey } from "../api/client.ts";
-import { forgetAnswers } from "../api/query.ts";
 import { Dialog } from "./dialog.tsx";
 
 /** Asks for the API key, once the server has refused a request for want of one. */
 export function KeyDialog() {
   const [key, setKey] = useState("");
   if (!needsKey.value) return null;
-  const use = (event: Event) => {
-    event.preventDefault();
-    if (key.trim() === "") return;
-    forgetAnswers();
-    setApiKey(key.trim());
-    setKey("");
-    // Every view loads again with the key.
+  const use = (next: string | null) => {
+    setApiKey(next);
+    // What the page shows was loaded with the other key.
     location.reload();
   };
   return (
     <Dialog title="API key" onClose={() => (needsKey.value = false)}>
-      <form class="stack" onSubmit={use}>
+      <form
+        class="stack"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (key.trim() !== "") use(key.trim());
+        }}
+      >
         <div class="field">
           <label for="api-key">
             {apiKey.value === null ? "This server needs a key." : "The key is not accepted."}
@@ -41,7 +42,7 @@ export function KeyDialog() {
             Use key
           </button>
           {apiKey.value !== null && (
-            <button type="button" class="button" onClick={() => setApiKey(null)}>
+            <button type="button" class="button" onClick={() => use(null)}>
               Forget key
             </button>
           )}

@@ -13,7 +13,7 @@ export function Ago({ at }: { at: string | null | undefined }) {
   if (at === null || at === undefined) return <span class="faint">–</span>;
   return (
     <time dateTime={at} title={new Date(at).toLocaleString()}>
-      {formatAgo(at, Math.max(now.value, Date.parse(at) > now.value ? 0 : now.value))}
+      {formatAgo(at, now.value)}
     </time>
   );
 }

@@ -114,6 +114,7 @@ type Edges = Pick<WorkflowWalk, "successors" | "predecessors">;
 /** Returns the innermost loop of each node. A node is the head of at most one loop, which is its innermost. */
 export function findInnermostLoops(walk: Edges): readonly (Loop | null)[] {
   const { successors: next } = walk;
+  const left = { edges: maxFollowed };
   const innermost: (Loop | null)[] = next.map(() => null);
   const open: { nodes: readonly number[]; loop: Loop | null }[] = [
     { nodes: [...next.keys()], loop: null },
@@ -128,7 +129,7 @@ export function findInnermostLoops(walk: Edges): readonly (Loop | null)[] {
       const comesBack = component.length > 1 || (next[first] ?? []).includes(first);
       if (!comesBack) continue;
       const nodes = new Set(component);
-      const head = headOf(nodes, walk);
+      const head = headOf(nodes, walk, left);
       const inner: Loop = { head, nodes, outer: loop };
       for (const node of component) innermost[node] = inner;
       open.push({ nodes: component.filter((node) => node !== head), loop: inner });
@@ -137,16 +138,19 @@ export function findInnermostLoops(walk: Edges): readonly (Loop | null)[] {
   return innermost;
 }
 
-/** Maximum number of edges followed to find the head of a loop with several entries. */
+/** Maximum number of edges followed to find the heads of all loops with several entries. */
 const maxFollowed = 200_000;
 
 /**
  * Returns the head of a loop. Of several entry nodes it is the one whose removal leaves the fewest nodes in cycles, and
  * of those the first in preorder.
+ *
+ * @param left edges that may still be followed; those followed here are taken from it
  */
 function headOf(
   nodes: ReadonlySet<number>,
   { successors: next, predecessors: before }: Edges,
+  left: { edges: number },
 ): number {
   // Node numbers are in preorder; 0 is the entry point.
   const entries = [...nodes]
@@ -154,14 +158,16 @@ function headOf(
     .toSorted((a, b) => a - b);
   const [first = 0] = entries;
   const edges = Array.from(nodes, (node) => next[node]?.length ?? 0).reduce((a, b) => a + b, 0);
-  if (entries.length === 1 || entries.length * edges > maxFollowed) return first;
+  const followed = entries.length * edges;
+  if (entries.length === 1 || followed > left.edges) return first;
+  left.edges -= followed;
   const goesRound = (head: number) =>
     stronglyConnectedComponents([...nodes], next, (_from, to) => to !== head && nodes.has(to))
       .filter((component) => component.length > 1)
       .reduce((sum, component) => sum + component.length, 0);
-  const left = new Map(entries.map((head) => [head, goesRound(head)]));
+  const rounds = new Map(entries.map((head) => [head, goesRound(head)]));
   return entries.reduce((best, head) =>
-    (left.get(head) ?? 0) < (left.get(best) ?? 0) ? head : best,
+    (rounds.get(head) ?? 0) < (rounds.get(best) ?? 0) ? head : best,
   );
 }
 

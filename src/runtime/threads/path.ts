@@ -81,7 +81,10 @@ const isOver: ReadonlySet<string> = new Set(["COMPLETED", "FAILED", "CANCELLED"]
 
 interface Numbers {
   readonly turn: number;
+  /** Attempt of the nodes that made the checkpoint. */
   readonly attempt: number;
+  /** Attempt of the next nodes, unless it is `finalize`, which ends the attempt of the nodes before it. */
+  readonly next: number;
 }
 
 /** Returns the entries of checkpoints, which come oldest first. */
@@ -106,8 +109,7 @@ function pathOf(
         within: namesIn(namespace),
         node,
         turn: turnAround(one, turn),
-        // The last judgement ends the attempt, and not the turn.
-        attempt: node === "reflect" || node === "finalize" ? Math.max(0, attempt - 1) : attempt,
+        attempt,
         superstep: step ?? 0,
         lane,
         outcome: "success",
@@ -125,7 +127,7 @@ function pathOf(
     const key = keyOf(namespace, tuple.checkpoint.id);
     const from = byId.get(key);
     if (from === undefined) continue;
-    const { turn, attempt } = numbers.get(key)!;
+    const { turn, attempt, next } = numbers.get(key)!;
     const begins = namespace === "" && isBeginning(from);
     pendingTasks(tuple).forEach(({ node, state }, lane) => {
       entries.push({
@@ -133,7 +135,7 @@ function pathOf(
         within: namesIn(namespace),
         node,
         turn: turnAround(from, begins ? turn + 1 : turn),
-        attempt: begins ? 0 : node === "finalize" ? Math.max(0, attempt - 1) : attempt,
+        attempt: begins ? 0 : node === "finalize" ? attempt : next,
         superstep: (from.step ?? -1) + 1,
         lane,
         outcome: outcomes[state],
@@ -196,9 +198,9 @@ function currentIds(
 }
 
 /**
- * Returns the turn and the attempt after each checkpoint, counted from its parent: a turn begins with `initialize`, and
- * an attempt ends with `reflect`. Turns of the thread are shifted so that the newest has its stored number, as in a
- * thread that began as a fork.
+ * Returns the turn and the attempt of each checkpoint, counted from its parent: a turn begins with `initialize`, and
+ * `reflect` ends an attempt. `finalize` belongs to the attempt before it, which was judged or broke off. Turns of the
+ * thread are shifted so that the newest has its stored number, as in a thread that began as a fork.
  */
 function numbersOf(
   checkpoints: readonly PathCheckpoint[],
@@ -208,12 +210,14 @@ function numbersOf(
   let newest: Numbers | undefined;
   for (const { namespace, id, parentId, nodes } of checkpoints) {
     const parentKey = keyOf(namespace, parentId ?? "");
-    const before = counted.get(parentKey) ?? { turn: -1, attempt: 0 };
+    const before = counted.get(parentKey) ?? { turn: -1, attempt: 0, next: 0 };
     const hadEnded = of.byId.get(parentKey)?.nodes.includes("finalize") === true;
     const begins = nodes.includes("initialize") || (hadEnded && nodes.length > 0);
+    const attempt = begins ? 0 : nodes.includes("finalize") ? before.attempt : before.next;
+    const next = attempt + (nodes.includes("reflect") ? 1 : 0);
     const now = {
       turn: before.turn + (begins ? 1 : 0),
-      attempt: (begins ? 0 : before.attempt) + (nodes.includes("reflect") ? 1 : 0),
+      ...(nodes.length === 0 ? before : { attempt, next }),
     };
     counted.set(keyOf(namespace, id), now);
     if (namespace === "") newest = now;
@@ -222,9 +226,9 @@ function numbersOf(
   if (shift === 0) return counted;
   const isRoot = (key: string) => key.endsWith(" ");
   return new Map(
-    [...counted].map(([key, { turn, attempt }]) => [
+    [...counted].map(([key, numbers]) => [
       key,
-      { turn: isRoot(key) ? Math.max(0, turn + shift) : turn, attempt },
+      isRoot(key) ? { ...numbers, turn: Math.max(0, numbers.turn + shift) } : numbers,
     ]),
   );
 }

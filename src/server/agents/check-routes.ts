@@ -6,6 +6,7 @@ import {
   InvalidDefinitionError,
 } from "../../definition/check/problems.ts";
 import { readDocument } from "../../definition/load/read-document.ts";
+import { yieldToEventLoop } from "../../event-loop.ts";
 import { packageFolder } from "../../own-package.ts";
 import { toJson } from "../../values/bounded-json.ts";
 import { parseJsonText } from "../http/json-text.ts";
@@ -86,8 +87,12 @@ export function checkRoutes({ writes, draw }: CheckRoutesOptions): readonly Rout
         const read = await readWritten(body);
         if (!read.ok) return { status: 200, body: refusal(read.problems) };
         try {
+          // Each part may take a large part of a second: requests of others come in between.
+          await yieldToEventLoop();
           const written = toStorable(read.document);
+          await yieldToEventLoop();
           const { document, definition } = await writes.check(principal, written);
+          await yieldToEventLoop();
           const graph = await drawGraph(draw, definition);
           return { status: 200, body: { ok: true, problems: [], definition: document, graph } };
         } catch (thrown) {

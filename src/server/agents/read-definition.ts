@@ -110,23 +110,66 @@ export function readWrittenDefinition(
 }
 
 /** Entries that a definition may have. Checking more, most of them wrong, would hold up the requests of others. */
-const maxEntries = { keys: 200, tools: 1_000, nodes: 1_000, edges: 2_000 };
+const maxEntries = {
+  keys: 200,
+  tools: 1_000,
+  ownTools: 200,
+  nodes: 1_000,
+  edges: 2_000,
+  rails: 100,
+};
+/** Characters of all expressions of a workflow: each takes more than a microsecond to compile. */
+const maxExpressions = 200_000;
 
 function largeLists(written: unknown): readonly DefinitionProblem[] {
   if (!isRecord(written)) return [];
-  const { tools, workflow_graph: graph } = written;
+  const { tools, workflow_graph: graph, guardrail_config: rails } = written;
   const { nodes, edges } = isRecord(graph) ? graph : {};
+  const {
+    input_rails: input,
+    output_rails: output,
+    tool_rails: limits,
+  } = isRecord(rails) ? rails : {};
+  const ownTools = Array.isArray(tools) ? tools.filter((tool) => typeof tool !== "string") : [];
   const counted = [
-    [Object.keys(written), [], maxEntries.keys],
-    [tools, ["tools"], maxEntries.tools],
-    [nodes, ["workflow_graph", "nodes"], maxEntries.nodes],
-    [edges, ["workflow_graph", "edges"], maxEntries.edges],
+    [Object.keys(written), [], maxEntries.keys, "entries"],
+    [tools, ["tools"], maxEntries.tools, "entries"],
+    [ownTools, ["tools"], maxEntries.ownTools, "tools that are written out"],
+    [nodes, ["workflow_graph", "nodes"], maxEntries.nodes, "entries"],
+    [edges, ["workflow_graph", "edges"], maxEntries.edges, "entries"],
+    [input, ["guardrail_config", "input_rails"], maxEntries.rails, "entries"],
+    [output, ["guardrail_config", "output_rails"], maxEntries.rails, "entries"],
+    [
+      isRecord(limits) ? limits["rules"] : undefined,
+      ["guardrail_config", "tool_rails", "rules"],
+      maxEntries.rails,
+      "entries",
+    ],
   ] as const;
-  return counted.flatMap(([list, path, most]) => {
+  const problems = counted.flatMap(([list, path, most, what]) => {
     const count = Array.isArray(list) ? list.length : 0;
     if (count <= most) return [];
-    return [{ path: [...path], message: `at most ${most} entries`, found: `${count} entries` }];
+    return [{ path: [...path], message: `at most ${most} ${what}`, found: `${count}` }];
   });
+  const size = expressionSize(graph);
+  if (size <= maxExpressions) return problems;
+  const message = `at most ${maxExpressions} characters of expressions`;
+  return [...problems, { path: ["workflow_graph"], message, found: `${size}` }];
+}
+
+/** Returns the characters of the conditions and of the templates in a value, which bodies bound in depth. */
+function expressionSize(value: unknown, key = ""): number {
+  if (typeof value === "string") return key === "condition" ? value.length : templateSize(value);
+  if (typeof value !== "object" || value === null) return 0;
+  let size = 0;
+  for (const [name, inner] of Object.entries(value)) size += expressionSize(inner, name);
+  return size;
+}
+
+/** Returns the characters of the templates of a text: up to the last brace before the next one, as braces may be nested. */
+function templateSize(text: string): number {
+  const [, ...parts] = text.split("${");
+  return parts.reduce((size, part) => size + part.lastIndexOf("}") + "${}".length, 0);
 }
 
 /**

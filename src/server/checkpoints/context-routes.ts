@@ -163,7 +163,8 @@ export function contextRoutes({ platform, runtimes }: ApiBase): readonly Route[]
             ...(namespace !== undefined && { namespace }),
             ...(user !== undefined && { user }),
           });
-          const shown = await viewer.shown({ context: contextBody(context) }, { values: {} });
+          const of = { values: {}, namespace: context.namespace };
+          const shown = await viewer.shown({ context: contextBody(context) }, of);
           return { status: 200, body: { ...shown.context, redacted: viewer.isRedacted } };
         });
       },

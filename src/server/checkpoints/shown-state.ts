@@ -17,7 +17,8 @@ type Values = Readonly<Record<string, unknown>>;
 export class StateViewer {
   /** Whether values are replaced. */
   readonly isRedacted: boolean;
-  #known: Promise<Redactions> | undefined;
+  /** Redactions of the newest states, by namespace. */
+  readonly #known = new Map<string, Promise<Redactions>>();
 
   constructor(
     private readonly runtime: Pick<CompileServices, "secrets"> & { readonly threads: Threads },
@@ -40,18 +41,22 @@ export class StateViewer {
   /**
    * Returns values of a state as the caller may see them.
    *
+   * @param of.namespace of the agent that has the values. Default: the thread's own
    * @throws HttpProblem `invalid_input` for more than {@link maxStateBytes}
    */
   async shown<Shown extends Values>(
     values: Shown,
-    of: Pick<StoredState, "values">,
+    of: Pick<StoredState, "values"> & { readonly namespace?: string | undefined },
   ): Promise<Shown> {
     const text = plainJson(values, 0);
     if (Buffer.byteLength(text) > maxStateBytes) throw tooLarge(values);
     const plain = JSON.parse(text) as Record<string, unknown>;
     if (this.isRedacted) {
-      // Later nodes may have redacted what an earlier checkpoint holds.
-      for (const known of [redactionsIn(of.values), await this.#latest()]) {
+      // Later nodes may have redacted what an earlier checkpoint holds, and agents around what a nested one repeats.
+      const newest = await Promise.all(
+        namespacesAround(of.namespace).map((one) => this.#latest(one)),
+      );
+      for (const known of [redactionsIn(of.values), ...newest]) {
         for (const [name, value] of Object.entries(plain)) {
           plain[name] =
             name === "redactions" ? withoutValues(value) : redactKnownValues(value, known);
@@ -64,13 +69,35 @@ export class StateViewer {
 
   /** Takes values of the thread's newest state, which is not read then. */
   setLatest(values: Values): void {
-    this.#known = Promise.resolve(redactionsIn(values));
+    this.#known.set("", Promise.resolve(redactionsIn(values)));
   }
 
-  #latest(): Promise<Redactions> {
-    this.#known ??= this.stateAt().then(({ values }) => redactionsIn(values));
-    return this.#known;
+  #latest(namespace: string): Promise<Redactions> {
+    const within = namespace === "" ? undefined : namespace;
+    const known =
+      this.#known.get(namespace) ??
+      this.stateAt(undefined, within).then(
+        ({ values }) => redactionsIn(values),
+        // A planner runs subtasks in a namespace without a state of its own.
+        noneWithin(within),
+      );
+    this.#known.set(namespace, known);
+    return known;
   }
+}
+
+function noneWithin(namespace: string | undefined): (thrown: unknown) => Redactions {
+  return (thrown) => {
+    const isNone = (Object(thrown) as { code?: unknown }).code === "no_checkpoint";
+    if (!isNone || namespace === undefined) throw thrown;
+    return {};
+  };
+}
+
+/** Returns a namespace and those around it, innermost first: `a:1|b:2`, `a:1` and the thread's own. */
+function namespacesAround(namespace = ""): readonly string[] {
+  const parts = namespace === "" ? [] : namespace.split("|");
+  return [...parts.map((_, at) => parts.slice(0, parts.length - at).join("|")), ""];
 }
 
 function redactionsIn({ redactions }: Values): Redactions {

@@ -15,9 +15,14 @@ export interface BrowserRules {
  * Refuses what a web page may send without the consent of its user. The API has no cookies: with keys, a page can only
  * send what it has a key for.
  *
+ * @param of.isPage whether a page of the server is asked for, to which links of other sites may lead
  * @throws HttpProblem `forbidden_host`, `forbidden_origin`
  */
-export function checkBrowser(request: Request, rules: BrowserRules): void {
+export function checkBrowser(
+  request: Request,
+  rules: BrowserRules,
+  { isPage }: { readonly isPage: boolean },
+): void {
   if (!rules.isOpen) return;
   const host = request.headers.get("host") ?? new URL(request.url).host;
   const name = host.replace(/:\d+$/, "");
@@ -30,7 +35,8 @@ export function checkBrowser(request: Request, rules: BrowserRules): void {
   const origin = request.headers.get("origin");
   const isOwn = origin === null || origin === `http://${host}` || rules.origins.includes(origin);
   const site = request.headers.get("sec-fetch-site");
-  if (!isOwn || (origin === null && site === "cross-site")) {
+  const isLink = isPage && request.headers.get("sec-fetch-dest") === "document";
+  if (!isOwn || (origin === null && site === "cross-site" && !isLink)) {
     throw new HttpProblem("forbidden_origin", {
       detail: "Without keys the server takes no requests from pages of other origins.",
     });

@@ -70,7 +70,10 @@ export class InspectorPage {
     const file = files.get(name);
     if (file !== undefined && name !== "index.html")
       return fileAnswer(request, file, {
-        "Cache-Control": "public, max-age=31536000, immutable",
+        // The names of assets have a hash of their content.
+        "Cache-Control": name.startsWith("assets/")
+          ? "public, max-age=31536000, immutable"
+          : "no-cache",
         ...(file.mediaType.startsWith("text/html") && pageHeaders),
       });
     // A file of another build: the page that asks for it must be loaded again.

@@ -51,13 +51,19 @@ export function fileAnswer(
   given: Readonly<Record<string, string>>,
 ): Response {
   const cached = { ETag: file.etag, Vary: "Accept-Encoding", ...given };
-  if (request.headers.get("if-none-match") === file.etag)
+  if (isKnown(request.headers.get("if-none-match"), file.etag))
     return new Response(null, { status: 304, headers: cached });
   const headers: Record<string, string> = { "Content-Type": file.mediaType, ...cached };
   const isGzipped = /\bgzip\b/.test(request.headers.get("accept-encoding") ?? "");
   if (isGzipped) headers["Content-Encoding"] = "gzip";
   const body = isGzipped ? file.gzipped : file.bytes;
   return new Response(request.method === "HEAD" ? null : body, { headers });
+}
+
+/** Whether a client has the file: caches on the way may have weakened the tag, and clients may name several. */
+function isKnown(ifNoneMatch: string | null, etag: string): boolean {
+  const tags = ifNoneMatch?.split(",").map((tag) => tag.trim().replace(/^W\//, ""));
+  return tags?.some((tag) => tag === etag || tag === "*") ?? false;
 }
 
 function namesIn(folder: URL): readonly string[] {

@@ -16,7 +16,8 @@ import type { Attachment } from "./attachments.ts";
 import { Composer } from "./composer.tsx";
 import type { Said, Turn } from "./conversation.ts";
 import { Conversation } from "./conversation-store.ts";
-import { forkTurn, originOf } from "./fork-turn.ts";
+import { originOf } from "../thread/origin.tsx";
+import { forkTurn } from "./fork-turn.ts";
 import { Timeline } from "./timeline.tsx";
 import { Waiting } from "./waiting.tsx";
 

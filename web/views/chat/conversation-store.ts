@@ -1,9 +1,10 @@
 import { batch, signal } from "@preact/signals";
 import { isOfThread, onChange } from "../../api/changes.ts";
 import { api, ApiError, bodyOf } from "../../api/client.ts";
-import { readEvents, type StreamEvent } from "../../api/events.ts";
+import { pauseBeforeRetry, readEvents, type StreamEvent } from "../../api/events.ts";
 import { asApiError } from "../../api/query.ts";
 import type { components } from "../../api/schema.d.ts";
+import { runUrl } from "../../links.ts";
 import {
   isOver,
   isRunOver,
@@ -22,7 +23,6 @@ import {
   openEvents,
   pathOf,
   readRun,
-  runUrl,
   type TurnsPage,
   turnsPage,
 } from "./run-requests.ts";
@@ -323,7 +323,7 @@ export class Conversation {
         isBegun = true;
         this.isReconnecting.value = true;
       }
-      if (!isEnded) await pause(Math.min(8_000, 250 * 2 ** failures), aborted);
+      if (!isEnded) await pauseBeforeRetry(failures, aborted);
     }
     if (this.#stream !== own) return;
     this.#stream = null;
@@ -381,14 +381,4 @@ function withEnd(turn: Turn, { result, cause, status }: Run): Turn {
     error: isFailed ? cause : null,
     answer: isAnswer ? turn.answer : null,
   };
-}
-
-function pause(ms: number, aborted: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    aborted.addEventListener("abort", () => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });
 }

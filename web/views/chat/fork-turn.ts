@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
 import { api, ApiError, bodyOf } from "../../api/client.ts";
 import type { components } from "../../api/schema.d.ts";
-import { isRecord } from "../../components/schema/fields.ts";
+import { originOf } from "../thread/origin.tsx";
 import type { Run } from "./conversation.ts";
 import { pathOf } from "./run-requests.ts";
 
@@ -9,20 +9,6 @@ type Checkpoint = components["schemas"]["Checkpoint"];
 
 /** Threads that were made of turns of others in this tab, by `thread turn`. */
 export const forksOfTurns = signal<ReadonlyMap<string, string>>(new Map());
-
-/** Where a thread was forked from, as its metadata have it. */
-export function originOf(metadata: Readonly<Record<string, unknown>>): {
-  readonly threadId: string;
-  readonly runId: string;
-  readonly checkpointId: string;
-} | null {
-  const { replayed_from: from } = metadata;
-  if (!isRecord(from)) return null;
-  const { thread_id: threadId, run_id: runId, checkpoint_id: checkpointId } = from;
-  const isWhole =
-    typeof threadId === "string" && typeof runId === "string" && typeof checkpointId === "string";
-  return isWhole ? { threadId, runId, checkpointId } : null;
-}
 
 /**
  * Runs a turn again in a new thread, with its own input or another one. The thread of the run stays as it is.
@@ -90,7 +76,7 @@ async function findBegin(
       before = oldest.id;
     }
     const origin = originOf(run.metadata);
-    if (origin === null) break;
+    if (origin === null || origin.runId === null) break;
     before = origin.checkpointId;
     run = await bodyOf(
       api.GET("/v1/agents/{agent_id}/runs/{run_id}", {

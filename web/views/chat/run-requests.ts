@@ -1,6 +1,6 @@
 import { api, bodyOf } from "../../api/client.ts";
 import { readEvents, type StreamEvent } from "../../api/events.ts";
-import { apiUrl } from "../../links.ts";
+import { runUrl } from "../../links.ts";
 import { eventsOfOpenTurn, type Run, type ThreadTurn } from "./conversation.ts";
 
 /** Turns that are loaded at once. */
@@ -77,11 +77,6 @@ export function lastNumber(events: readonly StreamEvent[], otherwise: number): n
 /** Returns the parameters of the paths of a run. */
 export function pathOf({ agent_id, run_id }: Pick<Run, "agent_id" | "run_id">) {
   return { agent_id, run_id };
-}
-
-/** Returns the address of a run. */
-export function runUrl({ agent_id: agent, run_id: run }: Pick<Run, "agent_id" | "run_id">): string {
-  return `${apiUrl}/v1/agents/${encodeURIComponent(agent)}/runs/${encodeURIComponent(run)}`;
 }
 
 /** Returns a request for the events of a run after one. */

@@ -3,16 +3,18 @@ import { useLocation, useRoute } from "preact-iso";
 import { isOfThread } from "../../api/changes.ts";
 import { api, bodyOf } from "../../api/client.ts";
 import { usePages } from "../../api/pages.ts";
+import { Badge } from "../../components/badge.tsx";
 import { Page } from "../../components/page.tsx";
 import { useShortcuts } from "../../components/shortcuts.tsx";
 import { Empty, Failure, Loading } from "../../components/states.tsx";
 import { say } from "../../components/toast.tsx";
 import { links } from "../../links.ts";
+import { OriginLink, originOf } from "../thread/origin.tsx";
+import { useThread } from "../thread/thread-data.ts";
 import { CheckpointDetail } from "./checkpoint-detail.tsx";
 import { CheckpointTree } from "./checkpoint-tree.tsx";
 import { DiffView } from "./diff-view.tsx";
 import { EditAndRun } from "./edit-and-run.tsx";
-import { Origin } from "./origin.tsx";
 import type { Checkpoint } from "./stored-state.ts";
 
 /** The checkpoints of a thread, and the differences of two of them. */
@@ -83,7 +85,7 @@ function TreeView({ threadId }: { threadId: string }) {
           <a href={links.threads()}>Threads</a> / <a href={links.thread(threadId)}>{threadId}</a>
         </>
       }
-      facts={<Origin threadId={threadId} />}
+      facts={<ThreadFacts threadId={threadId} />}
       actions={
         comparison !== null && (
           <>
@@ -147,6 +149,23 @@ function TreeView({ threadId }: { threadId: string }) {
         </div>
       )}
     </Page>
+  );
+}
+
+/** The status of a thread, and where it was forked from. */
+function ThreadFacts({ threadId }: { threadId: string }) {
+  const { data } = useThread(threadId);
+  if (data === null) return null;
+  const origin = originOf(data.metadata);
+  return (
+    <>
+      <Badge status={data.status} />
+      {origin !== null && (
+        <span class="soft">
+          From <OriginLink origin={origin} />
+        </span>
+      )}
+    </>
   );
 }
 

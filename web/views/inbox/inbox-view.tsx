@@ -90,8 +90,10 @@ function Requests({
   const own = useRef(new Set<string>());
   const open = asked.filter((one) => !own.current.has(keyOf(one)));
   const named = query["request"];
-  const found = open.findIndex((one) => keyOf(one) === named);
-  const selected = named === undefined ? open[0] : open[found];
+  const selected =
+    named === undefined
+      ? (open.find(({ run_id: id }) => id === query["run"]) ?? open[0])
+      : open.find((one) => keyOf(one) === named);
   const gone = useGone(open, own.current);
   const select = (at: number) => {
     const next = open[Math.max(0, Math.min(open.length - 1, at))];

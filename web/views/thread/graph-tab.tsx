@@ -10,7 +10,7 @@ import { links } from "../../links.ts";
 import { type AgentGraph, durationOf, nodeIdOf, pathGraph } from "./path-graph.ts";
 import { usePath, useSteps } from "./thread-data.ts";
 import {
-  entryOfStep,
+  entryFinder,
   failureOf,
   type PathEntry,
   type Step,
@@ -77,11 +77,11 @@ function Playback({ threadId, graph, path, steps }: PlaybackProps) {
   const { query, route } = useLocation();
   const [isPlaying, setPlaying] = useState(false);
   const last = path.length - 1;
-  const at = placeOf(query, path, steps);
-  const stepAt = useMemo(() => stepsOfEntries(path, steps), [path, steps]);
+  const stepOf = useMemo(() => stepsOfEntries(path, steps), [path, steps]);
+  const at = placeOf(query, path, stepOf);
   const go = (to: number) => {
     const index = Math.min(last, Math.max(0, to));
-    const step = stepAt.get(index)?.id;
+    const step = path[index] && stepOf.get(path[index])?.id;
     // A node without a step keeps the one that is selected.
     route(
       links.graph(threadId, { ...query, at: index, ...(step !== undefined && { step }) }),
@@ -114,10 +114,10 @@ function Playback({ threadId, graph, path, steps }: PlaybackProps) {
   const drawn = useMemo(
     () =>
       pathGraph(graph, at === null ? path : path.slice(0, at + 1), (entry) => {
-        const step = stepAt.get(path.indexOf(entry));
+        const step = stepOf.get(entry);
         return step !== undefined && failureOf(step) !== null;
       }),
-    [graph, path, at, stepAt],
+    [graph, path, at, stepOf],
   );
   const groups = drawn.groups.map(({ id }) => id);
   const opened = new Set((query["expanded"] ?? "").split(",").filter((id) => id !== ""));
@@ -210,7 +210,7 @@ function Playback({ threadId, graph, path, steps }: PlaybackProps) {
             Enter on a node goes to its last execution, and further back each time.
           </span>
         ) : (
-          <Told entry={current} step={stepAt.get(at!)} threadId={threadId} />
+          <Told entry={current} step={stepOf.get(current)} threadId={threadId} />
         )}
       </p>
     </div>
@@ -247,24 +247,24 @@ function Told({
 function placeOf(
   query: Readonly<Record<string, string>>,
   path: readonly PathEntry[],
-  steps: readonly Step[],
+  stepOf: ReadonlyMap<PathEntry, Step>,
 ): number | null {
   const at = Number.parseInt(query["at"] ?? "", 10);
   if (Number.isInteger(at) && at >= 0 && at < path.length) return at;
-  const step = steps.find(({ id }) => id === query["step"]);
-  const entry = step && entryOfStep(path, step);
-  return entry === undefined ? null : path.indexOf(entry);
+  const { step } = query;
+  const place = step === undefined ? -1 : path.findIndex((one) => stepOf.get(one)?.id === step);
+  return place === -1 ? null : place;
 }
 
 function stepsOfEntries(
   path: readonly PathEntry[],
   steps: readonly Step[],
-): ReadonlyMap<number, Step> {
-  const places = new Map(path.map((entry, index) => [entry, index]));
+): ReadonlyMap<PathEntry, Step> {
+  const find = entryFinder(path);
   return new Map(
     steps.flatMap((step) => {
-      const entry = entryOfStep(path, step);
-      return entry === undefined ? [] : [[places.get(entry)!, step] as const];
+      const entry = find(step);
+      return entry === undefined ? [] : [[entry, step] as const];
     }),
   );
 }

@@ -1,8 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
-import { ApiError } from "../../api/client.ts";
-import { readEvents, type StreamEvent } from "../../api/events.ts";
+import { followRun, type StreamEvent } from "../../api/events.ts";
 import { Badge } from "../../components/badge.tsx";
-import { apiUrl, links } from "../../links.ts";
+import { links, runUrl } from "../../links.ts";
 import { firstLine } from "./step-rows.ts";
 import type { Run } from "./thread-records.ts";
 
@@ -22,13 +21,10 @@ export function LiveLine({ run }: { run: Run }) {
   useEffect(() => {
     if (agentId === null || isWaiting) return undefined;
     const aborted = new AbortController();
-    const url = `${apiUrl}/v1/agents/${encodeURIComponent(agentId)}/runs/${encodeURIComponent(runId)}/events?after=${Math.max(0, run.last_event - 1)}`;
-    readEvents(url, {
+    void followRun(runUrl({ agent_id: agentId, run_id: runId }), {
+      after: Math.max(0, run.last_event - 1),
       signal: aborted.signal,
       onEvent: (event) => setLive((before) => after(before, event)),
-    }).catch((thrown: unknown) => {
-      // The list itself says what is wrong with the server.
-      if (!aborted.signal.aborted && !(thrown instanceof ApiError)) throw thrown;
     });
     return () => aborted.abort();
   }, [runId, agentId, isWaiting]);

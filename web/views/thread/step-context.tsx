@@ -4,7 +4,7 @@ import type { components } from "../../api/schema.d.ts";
 import { formatCount } from "../../components/format.ts";
 import { JsonTree } from "../../components/json-tree.tsx";
 import { Failure, Show } from "../../components/states.tsx";
-import { groupBy } from "./step-rows.ts";
+import { groupBy } from "./thread-records.ts";
 
 type Context = components["schemas"]["ThreadContext"];
 type Message = Context["messages"][number];

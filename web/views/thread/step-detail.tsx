@@ -10,7 +10,7 @@ import { links } from "../../links.ts";
 import { ModelCalls } from "./model-calls.tsx";
 import { StepContext } from "./step-context.tsx";
 import { StepCalls } from "./step-calls.tsx";
-import { entryOfStep, failureOf, type PathEntry, type Run, type Step } from "./thread-records.ts";
+import { entryFinder, failureOf, type PathEntry, type Run, type Step } from "./thread-records.ts";
 
 interface StepDetailProps {
   readonly threadId: string;
@@ -60,7 +60,7 @@ export function StepDetail(props: StepDetailProps) {
         <Show loaded={loaded}>
           {(whole) => (
             <>
-              <StepFacts step={whole} entry={entryOfStep(path, whole)} threadId={threadId} />
+              <StepFacts step={whole} entry={entryFinder(path)(whole)} threadId={threadId} />
               <StepTexts step={whole} />
               <StepCalls record={whole.record} />
               {whole.model !== "" && (

@@ -1,5 +1,4 @@
-import type { Step } from "./thread-records.ts";
-import { failureOf } from "./thread-records.ts";
+import { failureOf, groupBy, type Step } from "./thread-records.ts";
 
 /** Steps that a filter lets through. Empty texts let all through. */
 export interface StepFilter {
@@ -94,19 +93,4 @@ export function firstLine(text: string): string {
 /** Returns the step to open for "where it failed": the last that has failed, else the last one. */
 export function failedStep(steps: readonly Step[]): Step | undefined {
   return steps.findLast((step) => outcomeOf(step) === "failed") ?? steps.at(-1);
-}
-
-/** Returns items by key, both in the order in which they come. */
-export function groupBy<Item, Key>(
-  items: readonly Item[],
-  keyOf: (item: Item) => Key,
-): ReadonlyMap<Key, readonly Item[]> {
-  const groups = new Map<Key, Item[]>();
-  for (const item of items) {
-    const key = keyOf(item);
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [item]);
-    else group.push(item);
-  }
-  return groups;
 }

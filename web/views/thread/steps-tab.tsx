@@ -1,7 +1,5 @@
 import { useLocation } from "preact-iso";
 import { useEffect } from "preact/hooks";
-import { api, bodyOf } from "../../api/client.ts";
-import { useQuery } from "../../api/query.ts";
 import { Badge } from "../../components/badge.tsx";
 import { formatCost, formatCount, formatDuration } from "../../components/format.ts";
 import { useShortcuts } from "../../components/shortcuts.tsx";
@@ -9,6 +7,7 @@ import { Empty, Failure, Loading } from "../../components/states.tsx";
 import { toneOf } from "../../components/tone.ts";
 import { VirtualList } from "../../components/virtual-list.tsx";
 import { links } from "../../links.ts";
+import { useChannel } from "../checkpoints/stored-state.ts";
 import { LiveLine } from "./live-line.tsx";
 import { StepDetail } from "./step-detail.tsx";
 import {
@@ -97,13 +96,7 @@ export function StepsTab({ thread, runs }: { thread: Thread; runs: readonly Run[
               </>
             }
             row={(row) => (
-              <Row
-                row={row}
-                threadId={threadId}
-                namespace={namespace}
-                path={path.items ?? []}
-                runs={runs}
-              />
+              <Row row={row} threadId={threadId} namespace={namespace} path={path.items ?? []} />
             )}
           />
         )}
@@ -131,7 +124,6 @@ interface RowProps {
   readonly threadId: string;
   readonly namespace: string;
   readonly path: readonly PathEntry[];
-  readonly runs: readonly Run[];
 }
 
 function Row({ row, ...of }: RowProps) {
@@ -182,9 +174,8 @@ function AttemptHeading({
   threadId,
   namespace,
   path,
-  runs,
 }: Omit<RowProps, "row"> & { row: StepRow & { kind: "attempt" } }) {
-  const reasons = useFailedAttempt(row, { threadId, namespace, path, runs });
+  const reasons = useFailedAttempt(row, { threadId, namespace, path });
   return (
     <span class="attempt-heading">
       <strong>
@@ -208,36 +199,17 @@ function AttemptHeading({
 /** Why an attempt has failed, as the turn's bookkeeping has it at its end. */
 function useFailedAttempt(
   { hasFailed, turn, attempt }: StepRow & { kind: "attempt" },
-  { threadId, namespace, path, runs }: Omit<RowProps, "row">,
+  { threadId, namespace, path }: Omit<RowProps, "row">,
 ): string | null {
   const end = path.findLast(
     (entry) => entry.namespace === "" && entry.turn === turn && entry.checkpoint_id !== null,
   );
-  const run = runs.find(({ agent_id: id }) => id !== null);
-  const isKnown = hasFailed && namespace === "" && end !== undefined && run !== undefined;
-  const { data } = useQuery(
-    isKnown ? `attempts ${threadId} ${end.checkpoint_id}` : null,
-    async (signal) => {
-      const { state } = await bodyOf(
-        api.GET("/v1/agents/{agent_id}/runs/{run_id}/checkpoints/{checkpoint_id}", {
-          params: {
-            path: {
-              agent_id: run?.agent_id ?? "",
-              run_id: run?.run_id ?? "",
-              checkpoint_id: end?.checkpoint_id ?? "",
-            },
-            query: { channel: "turn" },
-          },
-          signal,
-        }),
-      );
-      const { failed_attempts: failed = [] } = Object(state["turn"]) as {
-        failed_attempts?: readonly { attempt_number: number; errors: readonly string[] }[];
-      };
-      return failed;
-    },
-  );
-  const errors = data?.find((one) => one.attempt_number === attempt)?.errors ?? [];
+  const isKnown = hasFailed && namespace === "" && end !== undefined;
+  const { data } = useChannel(threadId, isKnown ? end.checkpoint_id : null, "turn");
+  const { failed_attempts: failed } = Object(data?.value) as {
+    failed_attempts?: readonly { attempt_number: number; errors: readonly string[] }[];
+  };
+  const errors = failed?.find((one) => one.attempt_number === attempt)?.errors ?? [];
   return errors.length === 0 ? null : errors.join(" · ");
 }
 

@@ -12,6 +12,7 @@ import { Show } from "../../components/states.tsx";
 import { Ago } from "../../components/time.tsx";
 import { say } from "../../components/toast.tsx";
 import { links } from "../../links.ts";
+import { OriginLink, originOf } from "./origin.tsx";
 import { useRun, useRuns, useThread } from "./thread-data.ts";
 import { isOpenRun, type Run, type Thread } from "./thread-records.ts";
 import "../../styles/thread.css";
@@ -72,6 +73,7 @@ function Facts({ thread, runs }: { thread: Thread; runs: Loaded<readonly Run[]> 
     thread.started_at === null
       ? null
       : (end === null ? Date.now() : Date.parse(end)) - Date.parse(thread.started_at);
+  const origin = originOf(thread.metadata);
   return (
     <dl class="thread-facts">
       <div>
@@ -100,6 +102,14 @@ function Facts({ thread, runs }: { thread: Thread; runs: Loaded<readonly Run[]> 
           <Runs runs={runs} />
         </dd>
       </div>
+      {origin !== null && (
+        <div>
+          <dt>Forked from</dt>
+          <dd>
+            <OriginLink origin={origin} />
+          </dd>
+        </div>
+      )}
       <div class="thread-id">
         <dt class="visually-hidden">Id</dt>
         <dd>

@@ -10,16 +10,34 @@ export function isOpenRun({ status }: Pick<Run, "status">): boolean {
   return !["complete", "failed", "cancelled", "dead"].includes(status);
 }
 
-/** Returns the entry of the path in which a step was made: the last of its node that had begun. */
-export function entryOfStep(path: readonly PathEntry[], step: Step): PathEntry | undefined {
-  const began = Date.parse(step.started_at);
-  return path.findLast(
-    ({ namespace, node, started_at: start, ended_at: end }) =>
-      namespace === step.namespace &&
-      node === step.node &&
-      (start === null || Date.parse(start) <= began) &&
-      (end === null || Date.parse(end) >= began),
+/** Returns a function that finds the entry of a path in which a step was made: the last of its node that had begun. */
+export function entryFinder(path: readonly PathEntry[]): (step: Step) => PathEntry | undefined {
+  const byNode = groupBy(
+    // A time is parsed once, however many steps look for it.
+    path.map((entry) => ({ entry, from: Date.parse(entry.started_at ?? "") })),
+    ({ entry: { namespace, node } }) => JSON.stringify([namespace, node]),
   );
+  return (step) => {
+    const began = Date.parse(step.started_at);
+    const own = byNode.get(JSON.stringify([step.namespace, step.node])) ?? [];
+    // Where the checkpoint before is not stored, the time is none.
+    return own.findLast(({ from }) => !(from > began))?.entry;
+  };
+}
+
+/** Returns items by key, both in the order in which they come. */
+export function groupBy<Item, Key>(
+  items: readonly Item[],
+  keyOf: (item: Item) => Key,
+): ReadonlyMap<Key, readonly Item[]> {
+  const groups = new Map<Key, Item[]>();
+  for (const item of items) {
+    const key = keyOf(item);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [item]);
+    else group.push(item);
+  }
+  return groups;
 }
 
 /** Why a step has failed; null if it has not: a call without success, or a reply that was refused. */

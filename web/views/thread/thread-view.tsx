@@ -1,10 +1,11 @@
-import { lazy, useRoute } from "preact-iso";
+import { useRoute } from "preact-iso";
+import { lazyView } from "../../components/boundary.tsx";
 import { StepsTab } from "./steps-tab.tsx";
 import { ThreadPage } from "./thread-page.tsx";
 
 // Their scripts are half of the view's.
-const GraphTab = lazy(async () => (await import("./graph-tab.tsx")).GraphTab);
-const TimelineTab = lazy(async () => (await import("./timeline-tab.tsx")).TimelineTab);
+const GraphTab = lazyView(async () => (await import("./graph-tab.tsx")).GraphTab);
+const TimelineTab = lazyView(async () => (await import("./timeline-tab.tsx")).TimelineTab);
 
 /** A thread: its steps, their times, and the path through the graph of its agent. */
 export function ThreadView() {

@@ -1,6 +1,5 @@
 import type { Tone } from "../../components/tone.ts";
-import { groupBy } from "./step-rows.ts";
-import type { PathEntry, Step } from "./thread-records.ts";
+import { entryFinder, groupBy, type PathEntry, type Step } from "./thread-records.ts";
 
 /** Something that took time. */
 export interface Bar {
@@ -60,6 +59,11 @@ export function timelineOf(
 ): TimelineContent {
   const made = workByEntry(path, steps);
   const lanes = new Map<string, Bar[]>();
+  const add = (lane: string, bar: Bar) => {
+    const own = lanes.get(lane);
+    if (own === undefined) lanes.set(lane, [bar]);
+    else own.push(bar);
+  };
   const subtasks = new Map<string, Bar>();
   path.forEach((entry, index) => {
     const bar = barOf(entry, made.get(entry), { index, now });
@@ -68,13 +72,11 @@ export function timelineOf(
       subtasks.set(namespace, joined(subtasks.get(namespace), { ...bar, label: within.at(-1)! }));
       return;
     }
-    const lane = [...within, entry.node].join(" › ");
-    lanes.set(lane, [...(lanes.get(lane) ?? []), bar]);
+    add([...within, entry.node].join(" › "), bar);
   });
   for (const [namespace, bar] of subtasks) {
     const entry = path.find((one) => one.namespace === namespace)!;
-    const lane = [...entry.within.slice(0, -2), "subtasks"].join(" › ");
-    lanes.set(lane, [...(lanes.get(lane) ?? []), bar]);
+    add([...entry.within.slice(0, -2), "subtasks"].join(" › "), bar);
   }
   return {
     // What runs within a node comes below it.
@@ -104,8 +106,11 @@ function workByEntry(
   path: readonly PathEntry[],
   steps: readonly Step[],
 ): ReadonlyMap<PathEntry, Work> {
-  const byNode = groupBy(path, ({ namespace, node }) => JSON.stringify([namespace, node]));
-  const byNamespace = groupBy(path, ({ namespace }) => namespace);
+  const find = entryFinder(path);
+  const byTurn = groupBy(path, ({ namespace, turn }) => JSON.stringify([namespace, turn]));
+  const places = new Map(
+    [...byTurn.values()].flatMap((own) => own.map((one, at) => [one, { own, at }] as const)),
+  );
   const work = new Map<PathEntry, Work>();
   const add = (entry: PathEntry | undefined, more: Work) => {
     if (entry === undefined) return;
@@ -118,11 +123,11 @@ function workByEntry(
   };
   for (const step of steps) {
     const began = Date.parse(step.started_at);
-    const own = byNode.get(JSON.stringify([step.namespace, step.node])) ?? [];
-    const entry = own.findLast(({ started_at: at }) => at === null || Date.parse(at) <= began);
+    const entry = find(step);
+    const place = entry && places.get(entry);
     const caller =
-      step.model_ms > 0 && step.calls.length > 0 && entry !== undefined
-        ? callerAfter(entry, byNamespace.get(step.namespace) ?? [], step.tool_ms)
+      step.model_ms > 0 && step.calls.length > 0 && place !== undefined
+        ? callerAfter(place.own, { at: place.at, toolMs: step.tool_ms })
         : undefined;
     const { model, tools } = partsOf(step, caller === undefined ? null : startOf(caller));
     const hasFailed = step.calls.some(({ outcome }) => outcome !== null && outcome !== "success");
@@ -137,18 +142,18 @@ function workByEntry(
   return work;
 }
 
+/** Returns the first entry of a turn after one that took long enough to make the calls. */
 function callerAfter(
-  entry: PathEntry,
-  path: readonly PathEntry[],
-  toolMs: number,
+  turn: readonly PathEntry[],
+  { at, toolMs }: { readonly at: number; readonly toolMs: number },
 ): PathEntry | undefined {
-  return path.find(
-    (one) =>
-      one.turn === entry.turn &&
-      one.superstep > entry.superstep &&
-      one.outcome === "success" &&
-      Date.parse(one.ended_at ?? "") - startOf(one) >= toolMs - 2,
-  );
+  const superstep = turn[at]?.superstep ?? 0;
+  for (let next = at + 1; next < turn.length; next++) {
+    const one = turn[next]!;
+    const isLater = one.superstep > superstep && one.outcome === "success";
+    if (isLater && Date.parse(one.ended_at ?? "") - startOf(one) >= toolMs - 2) return one;
+  }
+  return undefined;
 }
 
 function startOf({ started_at: start, ended_at: end }: PathEntry): number {
