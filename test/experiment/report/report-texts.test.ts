@@ -55,6 +55,7 @@ describe.skipIf(browserHere === null)(`the texts of a report${needsBrowser}`, ()
       await page.getByRole("button", { name: "Next page of reflections" }).click();
       const turned = await first();
       await page.getByRole("searchbox").fill("CYCLE 3 WENT");
+      await page.getByText("1 of 30 cycles").waitFor();
       return {
         turned,
         found: await page.locator(".found").textContent(),
@@ -81,6 +82,7 @@ describe.skipIf(browserHere === null)(`the texts of a report${needsBrowser}`, ()
       await long.getByRole("button", { name: "Show all" }).click();
       const open = await length();
       await page.getByRole("searchbox").fill("word end");
+      await page.getByText("1 of 30 cycles").waitFor();
       const found = page.locator(".reflections td p", { hasText: "word end" });
       return { closed, open, found: await found.textContent() };
     });
@@ -92,11 +94,11 @@ describe.skipIf(browserHere === null)(`the texts of a report${needsBrowser}`, ()
   it("has the numbers of every cycle, opened from the table of runs", async () => {
     const { result } = await visit(async (page) => {
       await page.locator(".runs").getByText("gpt-1").click();
-      await page.waitForSelector("details[open] table");
+      await page.waitForSelector("#run table");
       return {
-        head: await textsOf(page, "details[open] thead th"),
-        first: await textsOf(page, "details[open] tbody tr:first-child td"),
-        facts: await textsOf(page, "details[open] dd"),
+        head: await textsOf(page, "#run thead th"),
+        first: await textsOf(page, "#run tbody tr:first-child > *"),
+        facts: await textsOf(page, "#run dd"),
       };
     });
     expect(result.head).toEqual(
@@ -106,7 +108,7 @@ describe.skipIf(browserHere === null)(`the texts of a report${needsBrowser}`, ()
       ),
     );
     expect(result.first).toEqual(
-      ["1", "2026-11-20 08:00 UTC", "10 s", "1", "0", "0", "0", "0"].concat([
+      ["1", "2026-11-20 08:00 UTC", "10.0 s", "1", "0", "0", "0", "0"].concat([
         String(markup.length),
         "0",
         "0",
@@ -121,10 +123,11 @@ describe.skipIf(browserHere === null)(`the texts of a report${needsBrowser}`, ()
       "1",
       "–",
       "2026-11-20 08:00 UTC",
-      "20 s",
+      "20.0 s",
       "–",
       "unknown",
       "–",
+      "seed 1",
       "0".repeat(64),
     ]);
   });

@@ -106,7 +106,8 @@ export function Reflections({ report }: { report: Report }) {
 function OfCycle({ run, cycle, query }: { run: Run; cycle: number; query: string }) {
   const text = run.reflections[cycle];
   if (text === undefined) return <p class="faint">{missing}</p>;
-  return <Reflection text={text} query={query} />;
+  // Another query shows another part of a long text.
+  return <Reflection key={query} text={text} query={query} />;
 }
 
 function foundText(
