@@ -115,7 +115,7 @@ describe("experiments over HTTP", () => {
     await open();
     const { logs = "" } = await api.ids();
     const seen: unknown[] = [];
-    for (let cursor = ""; ; ) {
+    for (let cursor = ""; ;) {
       const { json } = await api.get(`/${logs}?limit=1${cursor}`);
       const { runs, left_out: left, next_cursor: next } = json as Record<string, unknown[]>;
       seen.push([runs?.length, left?.length]);
@@ -242,7 +242,10 @@ describe("logs of experiments that are links, large or hostile", () => {
       "logs/long.jsonl": madeLog({
         run_id: "long",
         cycles: [
-          { calls: [{ tool: "echo", parameters: { text: long, list: [[[1]]] } }], reflection: long },
+          {
+            calls: [{ tool: "echo", parameters: { text: long, list: [[[1]]] } }],
+            reflection: long,
+          },
         ],
       }),
       "logs/many.jsonl": madeLog({

@@ -135,6 +135,7 @@ function SideSelect({
       <span class="faint">{label}</span>
       <select
         class="input"
+        aria-label={label}
         value={chosen.id}
         onChange={(event) => choose(event.currentTarget.value)}
       >

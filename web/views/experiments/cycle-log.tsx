@@ -64,14 +64,14 @@ function LoggedEntry({ entry }: { entry: Entry }) {
       return <Call payload={entry.payload} />;
     case "CYCLE_END":
       return (
-        <section class="card" aria-label="Reflection">
+        <div class="card">
           <header>
             <h3>Reflection</h3>
           </header>
           <p class="content text" dir="auto">
             {entry.payload.final_reflection}
           </p>
-        </section>
+        </div>
       );
   }
 }
@@ -103,7 +103,7 @@ function Reply({ payload }: { payload: Invocation }) {
     payload.latency_ms === undefined ? null : formatDuration(payload.latency_ms),
   ].filter((fact) => fact !== null);
   return (
-    <section class="card" aria-label="Model reply">
+    <div class="card">
       <header>
         <h3>Model reply</h3>
         <span class="faint">{facts.join(" · ")}</span>
@@ -133,7 +133,7 @@ function Reply({ payload }: { payload: Invocation }) {
           ))}
         </details>
       </div>
-    </section>
+    </div>
   );
 }
 
@@ -153,7 +153,7 @@ function Call({ payload }: { payload: ToolCall }) {
   const { tool_name: tool, parameters, output } = payload;
   const isFailed = Object(output).error !== undefined && Object(output).error !== null;
   return (
-    <section class="card" aria-label={`Call of ${tool}`}>
+    <div class="card">
       <header>
         <h3>
           <code>{tool}</code>
@@ -164,6 +164,6 @@ function Call({ payload }: { payload: ToolCall }) {
         <JsonTree value={parameters} />
         <JsonTree value={output} open={2} />
       </div>
-    </section>
+    </div>
   );
 }

@@ -1,4 +1,4 @@
-import { type ComponentChildren, Fragment } from "preact";
+import type { ComponentChildren } from "preact";
 import { formatDuration } from "../../components/format.ts";
 import { formatDollars, formatFigure, formatMinute, missing, sum } from "./figures.ts";
 import { memorySizes, metrics, type Report, type Run } from "./report-data.ts";
@@ -89,12 +89,12 @@ function Facts({ run }: { run: Run }) {
     ["Config hash", run.config_hash],
   ];
   return (
-    <dl class="facts">
+    <dl class="run-facts">
       {facts.map(([name, value]) => (
-        <Fragment key={name}>
+        <div key={name}>
           <dt>{name}</dt>
           <dd>{value}</dd>
-        </Fragment>
+        </div>
       ))}
     </dl>
   );
@@ -162,12 +162,12 @@ function Cycle({ run, cycle, renderSteps }: { run: Run; cycle: number; renderSte
         )}
       </p>
       {isPast && (
-        <dl class="facts">
+        <dl class="run-facts">
           {columns.map(({ title, value }) => (
-            <Fragment key={title}>
+            <div key={title}>
               <dt>{title}</dt>
               <dd>{value(run, cycle)}</dd>
-            </Fragment>
+            </div>
           ))}
         </dl>
       )}
