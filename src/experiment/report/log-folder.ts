@@ -176,11 +176,11 @@ export class LogFolder {
     const root = await realpath(this.folder).catch(() => null);
     if (root === null) return [];
     const found: Found[] = [];
-    const open: { readonly path: string; readonly parts: readonly string[] }[] = [
+    const left: { readonly path: string; readonly parts: readonly string[] }[] = [
       { path: root, parts: [] },
     ];
     let names = 0;
-    for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    for (let next = left.pop(); next !== undefined; next = left.pop()) {
       const { path, parts } = next;
       const files: string[] = [];
       // A folder may be gone by now, or may not be readable.
@@ -192,7 +192,7 @@ export class LogFolder {
         if (entry.isFile() && logName.test(name)) files.push(name);
         const isOpened = entry.isDirectory() && !name.startsWith(".") && name !== "node_modules";
         if (isOpened && parts.length < logFolderLimits.depth)
-          open.push({ path: join(path, name), parts: [...parts, name] });
+          left.push({ path: join(path, name), parts: [...parts, name] });
       }
       const shown = await describeLogs(path, parts, files.toSorted(byName));
       if (shown !== null) found.push({ path, shown, files: files.toSorted(byName) });
