@@ -20,5 +20,5 @@ export default defineConfig({
       },
     },
   },
-  oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
+  oxc: { jsx: { runtime: "automatic", importSource: "preact", development: false } },
 });
