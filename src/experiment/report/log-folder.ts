@@ -16,7 +16,7 @@ import { experimentName } from "./run-summary.ts";
 const mebibyte = 1024 * 1024;
 
 /** What reading a folder costs at most. */
-export const logFolderLimits = {
+const logFolderLimits = {
   /** Levels below the folder that are looked into. */
   depth: 4,
   /** Names that are looked at, in all folders together. */

@@ -9,10 +9,12 @@ import { type CycleSummary, reportTitle, type RunSummary } from "./run-summary.t
 /**
  * The report as one HTML file that needs nothing else: it asks no network, and its browser lets it ask none. What logs
  * say is data in it, which its script shows as text.
+ *
+ * @param page folder with the built script and style
  * @throws ReportPageMissingError
  */
-export function* reportHtml(source: ReportSource): Generator<string> {
-  const { script, style } = readReportPage();
+export function* reportHtml(source: ReportSource, page = builtPage): Generator<string> {
+  const { script, style } = readReportPage(page);
   const policy = [
     "default-src 'none'",
     `script-src ${hashSource(script)}`,
@@ -66,7 +68,7 @@ export class ReportPageMissingError extends StratagraphError {
 const builtPage = new URL("dist/report/", packageFolder());
 
 /** Returns the page's script, after the licences of what is in it, and its style. */
-function readReportPage(folder = builtPage): { readonly script: string; readonly style: string } {
+function readReportPage(folder: URL): { readonly script: string; readonly style: string } {
   const file = new URL("report.js", folder);
   if (!existsSync(file)) throw new ReportPageMissingError(file.pathname);
   const read = (name: string) => readFileSync(new URL(name, folder), "utf8");

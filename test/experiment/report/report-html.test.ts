@@ -1,6 +1,10 @@
 import { Script } from "node:vm";
 import { beforeAll, describe, expect, it } from "vitest";
-import { reportHtml, scriptJson } from "../../../src/experiment/report/report-html.ts";
+import {
+  reportHtml,
+  ReportPageMissingError,
+  scriptJson,
+} from "../../../src/experiment/report/report-html.ts";
 import { reportTitle } from "../../../src/experiment/report/run-summary.ts";
 
 const html = (folder: string) =>
@@ -37,6 +41,13 @@ describe("the file of a report", () => {
     expect(script).not.toMatch(/^(import|export)\b/m);
     expect(() => new Script(script)).not.toThrow();
   });
+});
+
+it("names the command that builds its page, where it is not built", () => {
+  const source = { folder: "logs", madeAt: new Date(0), runs: [], leftOut: [] };
+  const make = () => [...reportHtml(source, new URL("file:///nowhere/"))];
+  expect(make).toThrow(ReportPageMissingError);
+  expect(make).toThrow("npm run build:inspector");
 });
 
 it("does not let data end its script", () => {

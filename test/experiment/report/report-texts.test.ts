@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { browserHere, needsBrowser } from "../../cli/draw/browser.ts";
-import { markup, reportBrowser, textsOf } from "../../helpers/report-page.ts";
+import { madeLog } from "../../helpers/experiment-logs.ts";
+import { foreignElements, hostileTexts } from "../../helpers/hostile-texts.ts";
+import { markup, reportBrowser, textsOf, writtenReport } from "../../helpers/report-page.ts";
 
 describe.skipIf(browserHere === null)(`the texts of a report${needsBrowser}`, () => {
   const { visit } = reportBrowser();
@@ -22,6 +24,33 @@ describe.skipIf(browserHere === null)(`the texts of a report${needsBrowser}`, ()
     expect(result.notice).toMatch(/^1 log left out.*broken\.jsonl: 1 problem, line 1: not JSON$/);
     expect(result.made).toBe("Made 2026-11-22 03:04 UTC from the logs in logs/<b>");
     expect(complaints).toEqual([]);
+  });
+
+  it("shows hostile texts of any kind as text", async () => {
+    const [name = ""] = hostileTexts;
+    const log = madeLog({
+      run_id: "hostile",
+      model_name: name,
+      prompt_name: hostileTexts[2]!,
+      config_hash: hostileTexts[3]!,
+      cycles: [{ reflection: hostileTexts.join("\n\n") }],
+    });
+    const path = await writtenReport({ "hostile.jsonl": log });
+    const { result, requests, complaints } = await visit(
+      async (page) => {
+        await page.getByRole("button", { name: "Show all" }).click();
+        await page.locator(".runs tbody a").click();
+        await page.getByRole("link", { name: "1", exact: true }).click();
+        await page.getByRole("button", { name: "Show all" }).click();
+        return {
+          hacked: await page.evaluate<unknown>("globalThis.hacked ?? null"),
+          elements: await page.locator(`#report :is(${foreignElements})`).count(),
+        };
+      },
+      { path },
+    );
+    expect(result).toEqual({ hacked: null, elements: 0 });
+    expect({ requests, complaints }).toEqual({ requests: [`file://${path}`], complaints: [] });
   });
 
   it("shows reflections side by side, of the runs that are chosen", async () => {
