@@ -67,8 +67,8 @@ describe.skipIf(browserHere === null)(`The experiments of a folder${needsBrowser
     const rowOf = async (name: string) =>
       (await figures.getByRole("row", { name }).locator("td").allTextContents()).slice(0, 4);
     expect(await rowOf("Written to memory")).toEqual([
-      "41.5 ± 0.741 to 42, 2 runs",
-      "11.5 ± 0.711 to 12, 2 runs",
+      "41.5 ± 0.70741 to 42, 2 runs",
+      "11.5 ± 0.70711 to 12, 2 runs",
       "−30 (−72.3 %)",
       "differs: −33 to −27",
     ]);

@@ -21,6 +21,13 @@ interface Figure {
   readonly format: (value: number) => string;
 }
 
+const threeDigits = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
+
+/** Three digits, so that small figures and their spread can be told apart; whole numbers from a hundred on. */
+function formatPrecise(value: number): string {
+  return Math.abs(value) >= 100 ? formatFigure(value) : threeDigits.format(value);
+}
+
 const known = (values: readonly (number | null)[]): number | null =>
   values.some((value) => value === null) ? null : mean(values as readonly number[]);
 
@@ -28,25 +35,29 @@ const figures: readonly Figure[] = [
   ...metrics.map(({ name, title, unit }) => ({
     title: `${title}, ${unit}`,
     value: (run: Run) => run.means[name],
-    format: formatFigure,
+    format: formatPrecise,
   })),
-  { title: "Model calls a cycle", value: (run) => mean(run.llm_invocations), format: formatFigure },
-  { title: "Tool calls a cycle", value: (run) => mean(run.tool_calls), format: formatFigure },
-  { title: "Failed calls a cycle", value: (run) => mean(run.tool_errors), format: formatFigure },
+  {
+    title: "Model calls a cycle",
+    value: (run) => mean(run.llm_invocations),
+    format: formatPrecise,
+  },
+  { title: "Tool calls a cycle", value: (run) => mean(run.tool_calls), format: formatPrecise },
+  { title: "Failed calls a cycle", value: (run) => mean(run.tool_errors), format: formatPrecise },
   {
     title: "Keys in memory at the end",
     value: (run) => run.memory_keys.at(-1) ?? null,
-    format: formatFigure,
+    format: formatPrecise,
   },
   {
     title: "Characters in memory at the end",
     value: (run) => run.memory_chars.at(-1) ?? null,
-    format: formatFigure,
+    format: formatPrecise,
   },
   {
     title: "Tokens a cycle",
     value: (run) => (run.tokens === null ? null : run.tokens / run.cycles),
-    format: formatFigure,
+    format: formatPrecise,
   },
   {
     title: "Cost a cycle",
@@ -233,7 +244,7 @@ function signed(value: number, format: Figure["format"]): string {
 function differenceText({ value, share }: Difference, format: Figure["format"]): string {
   const told = signed(value, format);
   if (share === null || value === 0) return told;
-  return `${told} (${signed(100 * share, formatFigure)} %)`;
+  return `${told} (${signed(100 * share, formatPrecise)} %)`;
 }
 
 /** Says whether the spread of the runs allows to tell two sides apart. */

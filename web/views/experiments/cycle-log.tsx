@@ -161,8 +161,14 @@ function Call({ payload }: { payload: ToolCall }) {
         {isFailed && <Badge status="failed" />}
       </header>
       <div class="content stack">
-        <JsonTree value={parameters} />
-        <JsonTree value={output} open={2} />
+        <div>
+          <span class="faint">Parameters</span>
+          <JsonTree value={parameters} />
+        </div>
+        <div>
+          <span class="faint">{isFailed ? "Error" : "Output"}</span>
+          <JsonTree value={output} open={2} />
+        </div>
       </div>
     </div>
   );
