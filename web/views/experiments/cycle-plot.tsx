@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import {
   coinciding,
   cyclesPerPoint,
@@ -11,7 +11,7 @@ import {
   type SeriesPoint,
   wholeTicks,
 } from "./figures.ts";
-import { Plot, type PlotPoint, shorten } from "./plot.tsx";
+import { type Drawing, Plot, type PlotPoint, shorten } from "./plot.tsx";
 import type { Grouping, Measure, Report, Run } from "./report-data.ts";
 
 const panelHeight = 190;
@@ -41,8 +41,21 @@ interface Line {
 }
 
 /** One line a run over its cycles; where several runs have a colour, their mean stands out. */
-export function CyclePlot({ report, measure, shown, by, split, smooth }: CyclePlotProps) {
-  const [pointed, setPointed] = useState<string | null>(null);
+export function CyclePlot(props: CyclePlotProps) {
+  const { report, measure, shown, by, split, smooth } = props;
+  const draw = useMemo(() => drawing(props), [report, measure, shown, by, split, smooth]);
+  return (
+    <Plot
+      title={measure.title}
+      unit={measure.unit}
+      label={`${measure.title} by cycle`}
+      description={`${formatCounted(shown.length, "run")}, ${measure.unit}`}
+      draw={draw}
+    />
+  );
+}
+
+function drawing({ report, measure, shown, by, split, smooth }: CyclePlotProps) {
   const { longest } = report;
   const perPoint = cyclesPerPoint(longest);
   const panelOf = (run: Run) => (split === "none" ? "" : run.groups[split]);
@@ -63,7 +76,7 @@ export function CyclePlot({ report, measure, shown, by, split, smooth }: CyclePl
       JSON.stringify([panel, ...points.map(({ value }) => value)]),
     ).map((placed) => [placed.item.run.key, dashesOf(placed)]),
   );
-  const draw = (width: number) => {
+  return (width: number): Drawing => {
     const one = panels.length === 1 ? panelHeight : splitHeight - space.between;
     const step = one + (panels.length === 1 ? 0 : space.between);
     const { end, ticks } = wholeTicks(most, panels.length === 1 ? 5 : 3);
@@ -134,7 +147,6 @@ export function CyclePlot({ report, measure, shown, by, split, smooth }: CyclePl
             return (
               <path
                 key={run.key}
-                class={run.key === pointed ? "pointed" : undefined}
                 d={pathOf(panel, of)}
                 stroke={report.colourOf(by, run.groups[by])}
                 {...strokeOf(lines.length, isFaint && dash === null)}
@@ -161,18 +173,18 @@ export function CyclePlot({ report, measure, shown, by, split, smooth }: CyclePl
         </g>
       </>
     );
-    return { height: bottom + space.bottom, lines: points, content };
+    const stress = (key: string) =>
+      lines
+        .filter(({ run }) => run.key === key)
+        .map(({ run, panel, points: of }) => (
+          <path
+            class="pointed"
+            d={pathOf(panel, of)}
+            stroke={report.colourOf(by, run.groups[by])}
+          />
+        ));
+    return { height: bottom + space.bottom, lines: points, content, stress };
   };
-  return (
-    <Plot
-      title={measure.title}
-      unit={measure.unit}
-      label={`${measure.title} by cycle`}
-      description={`${formatCounted(lines.length, "run")}, ${measure.unit}`}
-      draw={draw}
-      onPoint={setPointed}
-    />
-  );
 }
 
 /** Cycles that an axis names: the first, and whole steps to the last. */

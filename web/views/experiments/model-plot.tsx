@@ -1,4 +1,5 @@
 import { median } from "d3-array";
+import { useMemo } from "preact/hooks";
 import { alsoNamed } from "./cycle-plot.tsx";
 import {
   coinciding,
@@ -8,7 +9,7 @@ import {
   shiftOf,
   wholeTicks,
 } from "./figures.ts";
-import { Plot, type PlotPoint, shorten } from "./plot.tsx";
+import { type Drawing, Plot, type PlotPoint, shorten } from "./plot.tsx";
 import type { Grouping, Metric, Report, Run } from "./report-data.ts";
 
 const rowHeight = 34;
@@ -25,13 +26,27 @@ interface ModelPlotProps {
 }
 
 /** A row a condition; a point a run, the range and the median of each row. */
-export function ModelPlot({ report, measure, shown, by }: ModelPlotProps) {
+export function ModelPlot(props: ModelPlotProps) {
+  const { report, measure, shown, by } = props;
+  const draw = useMemo(() => drawing(props), [report, measure, shown, by]);
+  return (
+    <Plot
+      title={measure.title}
+      unit={measure.unit}
+      label={`${measure.title} by model and seed`}
+      description={`${formatCounted(shown.length, "run")}, mean ${measure.unit}`}
+      draw={draw}
+    />
+  );
+}
+
+function drawing({ report, measure, shown, by }: ModelPlotProps) {
   const there = shown.flatMap((run) => {
     const value = run.means[measure.name];
     return value === null ? [] : [{ run, row: run.groups.condition, value }];
   });
   const rows = [...new Set(there.map(({ row }) => row))];
-  const draw = (width: number) => {
+  return (width: number): Drawing => {
     const letters = Math.min(Math.max(6, ...rows.map((row) => row.length)), Math.floor(width / 18));
     const left = Math.ceil(letters * characterWidth) + 16;
     const room = Math.max(1, width - left - space.right);
@@ -104,13 +119,4 @@ export function ModelPlot({ report, measure, shown, by }: ModelPlotProps) {
     const inOrder: readonly PlotPoint[] = points.toSorted((a, b) => a.y - b.y || a.x - b.x);
     return { height: bottom + space.bottom, lines: [inOrder], content };
   };
-  return (
-    <Plot
-      title={measure.title}
-      unit={measure.unit}
-      label={`${measure.title} by model and seed`}
-      description={`${formatCounted(there.length, "run")}, mean ${measure.unit}`}
-      draw={draw}
-    />
-  );
 }

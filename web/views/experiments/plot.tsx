@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 /** A point that a plot can be asked about. */
 export interface PlotPoint {
@@ -10,28 +10,31 @@ export interface PlotPoint {
   readonly tip: () => readonly string[];
 }
 
+/** What a plot draws. */
+export interface Drawing {
+  readonly height: number;
+  /** Points by line, which the pointer and the arrow keys find. */
+  readonly lines: readonly (readonly PlotPoint[])[];
+  readonly content: ComponentChildren;
+  /** Drawn over the content for the run that is pointed at. */
+  readonly stress?: (run: string) => ComponentChildren;
+}
+
 interface PlotProps {
   readonly title: string;
   readonly unit: string;
   /** Names the drawing for screen readers. */
   readonly label: string;
   readonly description: string;
-  /** Returns the drawing for a width in pixels. */
-  readonly draw: (width: number) => {
-    readonly height: number;
-    /** Points by line, which the pointer and the arrow keys find. */
-    readonly lines: readonly (readonly PlotPoint[])[];
-    readonly content: ComponentChildren;
-  };
-  /** Called with the run that is pointed at. */
-  readonly onPoint?: (run: string | null) => void;
+  /** Returns the drawing for a width in pixels. The same function is not called again for the same width. */
+  readonly draw: (width: number) => Drawing;
 }
 
 /** Pixels from the pointer within which a point is found. */
 const reach = 60;
 
 /** A plot that is drawn as wide as there is room. The pointer and the arrow keys show the figures of its points. */
-export function Plot({ title, unit, label, description, draw, onPoint }: PlotProps) {
+export function Plot({ title, unit, label, description, draw }: PlotProps) {
   const place = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(0);
   const [at, setAt] = useState<readonly [number, number] | null>(null);
@@ -44,21 +47,17 @@ export function Plot({ title, unit, label, description, draw, onPoint }: PlotPro
     observer.observe(element);
     return () => observer.disconnect();
   }, []);
-  const drawn = width === 0 ? null : draw(width);
+  const drawn = useMemo(() => (width === 0 ? null : draw(width)), [draw, width]);
   const lines = drawn?.lines ?? [];
   const point = at === null ? undefined : lines[at[0]]?.[at[1]];
-  const select = (next: readonly [number, number] | null) => {
-    setAt(next);
-    onPoint?.(next === null ? null : (lines[next[0]]?.[next[1]]?.run ?? null));
-  };
   const move = (event: KeyboardEvent) => {
     const step = keys[event.key];
-    if (event.key === "Escape") return select(null);
+    if (event.key === "Escape") return setAt(null);
     if (step === undefined || lines.length === 0) return undefined;
     event.preventDefault();
     const [line, index] = at ?? [0, step[1] > 0 ? -1 : 0];
     const toLine = bounded(line + step[0], lines.length);
-    return select([toLine, bounded(index + step[1], lines[toLine]?.length ?? 0)]);
+    return setAt([toLine, bounded(index + step[1], lines[toLine]?.length ?? 0)]);
   };
   return (
     <figure>
@@ -73,12 +72,12 @@ export function Plot({ title, unit, label, description, draw, onPoint }: PlotPro
         role="group"
         aria-label={`${label}. Arrow keys read its points.`}
         onKeyDown={move}
-        onBlur={() => select(null)}
+        onBlur={() => setAt(null)}
         onPointerMove={(event) => {
           const box = event.currentTarget.getBoundingClientRect();
-          select(nearest(lines, event.clientX - box.left, event.clientY - box.top));
+          setAt(nearest(lines, event.clientX - box.left, event.clientY - box.top));
         }}
-        onPointerLeave={() => select(null)}
+        onPointerLeave={() => setAt(null)}
       >
         {drawn !== null && (
           <svg
@@ -89,7 +88,12 @@ export function Plot({ title, unit, label, description, draw, onPoint }: PlotPro
             height={drawn.height}
           >
             {drawn.content}
-            {point !== undefined && <circle class="pointed-at" cx={point.x} cy={point.y} r={4.5} />}
+            {point !== undefined && (
+              <>
+                {drawn.stress?.(point.run)}
+                <circle class="pointed-at" cx={point.x} cy={point.y} r={4.5} />
+              </>
+            )}
           </svg>
         )}
         <div
