@@ -18,7 +18,7 @@ import { createServer } from "../src/index.ts";
 import { openDatabase } from "../src/storage/database.ts";
 import { seedLongThread, seedPlan, startRun, endOf } from "../test/helpers/inspector-threads.ts";
 import { openAIServer } from "../test/helpers/openai-server.ts";
-import { buildInspector } from "../web/build.ts";
+import { buildPages } from "../web/build.ts";
 import { median } from "./helpers/median.ts";
 import { printTable } from "./helpers/table.ts";
 
@@ -38,7 +38,7 @@ const [threads, steps, subtasks, repeats] = [
   options.repeats,
 ].map(Number) as [number, number, number, number];
 
-await buildInspector();
+await buildPages();
 const folder = join(tmpdir(), `stratagraph-bench-${randomBytes(4).toString("hex")}`);
 const database = await openDatabase({ folder });
 const models = await openAIServer();

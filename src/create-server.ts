@@ -25,6 +25,10 @@ export interface ServerOptions extends HttpOptions, EngineOptions {
    * true; false where the app is mounted into a server that speaks it itself, as `langgraph dev` does.
    */
   readonly langgraph?: boolean;
+  /**
+   * Folder with the logs of experiments, in it or below it, for keys with the scope `experiments:read`. Default none.
+   */
+  readonly experiments?: string | undefined;
   /** Further routes. */
   readonly routes?: (parts: ServerBase) => readonly Route[];
 }
@@ -67,6 +71,7 @@ export async function createServer(options: ServerOptions = {}): Promise<Platfor
     { queueMetrics },
     { addOldestRow, countMoves },
     { packageVersion },
+    { LogFolder },
   ] = await Promise.all([
     import("./server/create-server.ts"),
     import("./server/api-routes.ts"),
@@ -74,6 +79,7 @@ export async function createServer(options: ServerOptions = {}): Promise<Platfor
     import("./server/workers/routes.ts"),
     import("./server/usage/retention.ts"),
     import("./own-package.ts"),
+    import("./experiment/report/log-folder.ts"),
   ]);
   const { development = false } = options;
   let onRetention: (round: RetentionRound) => void = () => {};
@@ -91,7 +97,9 @@ export async function createServer(options: ServerOptions = {}): Promise<Platfor
       compileForDrawing(definition, { tools: options.tools, agents });
     const running = { platform, runtimes, loadAgent: loader.load, queue, executor, signals };
     const parts = { ...running, allow, known, compileDrawing };
-    const base: ServerBase = { ...parts, database, clock, ids, logger };
+    const experiments =
+      options.experiments === undefined ? null : new LogFolder(options.experiments);
+    const base: ServerBase = { ...parts, experiments, database, clock, ids, logger };
     const server = createServerWith(
       {
         authentication:

@@ -2,15 +2,23 @@ import { existsSync, readdirSync, statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 const web = new URL("./", import.meta.url);
-const built = new URL("../dist/inspector/index.html", import.meta.url);
 
-/** Builds the inspector into `dist/inspector`, unless no source of it is newer than what is there. */
-export async function buildInspector(): Promise<void> {
+/** The pages that are built of these sources, with a file that each of them writes. */
+const pages = [
+  { config: "vite.config.ts", built: "../dist/inspector/index.html" },
+  { config: "report/vite.config.ts", built: "../dist/report/report.js" },
+];
+
+/** Builds the inspector and the report into `dist`, unless no source of them is newer than what is there. */
+export async function buildPages(): Promise<void> {
   const sources = readdirSync(web, { recursive: true, encoding: "utf8" })
     .filter((name) => /\.(?:tsx?|css|html|svg)$/.test(name) && !name.endsWith(".d.ts"))
     .map((name) => statSync(new URL(name, web)).mtimeMs);
-  if (existsSync(built) && statSync(built).mtimeMs > Math.max(...sources)) return;
-  const { build } = await import("vite");
-  const configFile = fileURLToPath(new URL("vite.config.ts", web));
-  await build({ configFile, logLevel: "error" });
+  const newest = Math.max(...sources);
+  for (const { config, built } of pages) {
+    const file = new URL(built, web);
+    if (existsSync(file) && statSync(file).mtimeMs > newest) continue;
+    const { build } = await import("vite");
+    await build({ configFile: fileURLToPath(new URL(config, web)), logLevel: "error" });
+  }
 }

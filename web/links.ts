@@ -53,7 +53,8 @@ export const links = {
   memory: (query?: Query) => place(["memory"], query),
   queue: (query?: Query) => place(["queue"], query),
   schedules: (query?: Query) => place(["schedules"], query),
-  experiments: (query?: Query) => place(["experiments"], query),
+  experiments: () => place(["experiments"]),
+  experiment: (experimentId: string, query?: Query) => place(["experiments", experimentId], query),
   reference: (operationId?: string, query?: Query) =>
     place(["api", ...(operationId === undefined ? [] : [operationId])], query),
 } as const;

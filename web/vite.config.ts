@@ -14,5 +14,5 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     license: { fileName: "licenses.txt" },
   },
-  oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
+  oxc: { jsx: { runtime: "automatic", importSource: "preact", development: false } },
 });

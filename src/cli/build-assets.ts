@@ -5,7 +5,6 @@ import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { openCheckpointer } from "../../checkpointers/postgres.ts";
-import { pageBundle } from "../experiment/report/report-html.ts";
 import { dropUnusedDatabases, packDatabase } from "../storage/empty-database.ts";
 import { openDatabaseMemory } from "../storage/memory/database-memory.ts";
 import { PGliteConnection, PGlitePool } from "../storage/pglite-pool.ts";
@@ -50,11 +49,6 @@ await build({
       },
     },
   ],
-});
-
-await build({
-  ...pageBundle(built("src/experiment/report/page/")),
-  outfile: built("src/experiment/report/page/page.bundle.js"),
 });
 
 /** Declarations that the public ones refer to; the rest is of no use to consumers. */

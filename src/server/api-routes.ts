@@ -1,5 +1,6 @@
 import type { ApiBase } from "./ports.ts";
 import type { Route } from "./route.ts";
+import { experimentRoutes } from "./experiments/routes.ts";
 import { checkpointRoutes } from "./checkpoints/routes.ts";
 import { contextRoutes } from "./checkpoints/context-routes.ts";
 import { pathRoutes } from "./checkpoints/path-routes.ts";
@@ -35,6 +36,7 @@ export function apiRoutes(base: ApiBase): readonly Route[] {
     ...memoryRoutes(base),
     ...usageRoutes(base),
     ...retentionRoutes(base),
+    ...experimentRoutes(base),
     ...checkpointRoutes(base),
     ...threadRoutes(base),
     ...threadCheckpointRoutes(base),

@@ -1,6 +1,6 @@
 import type { Principal } from "../storage/platform/platform.ts";
 import { isLoopback } from "./http/client-address.ts";
-import { hasScope, type Scope } from "../storage/platform/api-keys.ts";
+import { hasScope, type Scope, serverScopes } from "../storage/platform/api-keys.ts";
 import type { KeyVerifier, ServerLogger } from "./ports.ts";
 import { HttpProblem } from "./problems.ts";
 import type { RateLimiter } from "./rate-limits.ts";
@@ -38,7 +38,7 @@ export async function authenticate(
   if ("development" in authentication) {
     if (facts.client !== undefined && !isLoopback(facts.client)) throw unauthorized();
     const { tenantId } = authentication.development;
-    return { tenantId, keyId: developmentKeyId, scopes: ["*", "operator"] };
+    return { tenantId, keyId: developmentKeyId, scopes: ["*", ...serverScopes] };
   }
   rates.checkClient(facts.client);
   const secret = secretOf(request.headers);

@@ -4,6 +4,7 @@ import type { AgentGraph } from "../compile/agent-graph.ts";
 import type { AgentRegistry } from "../compile/agent-registry.ts";
 import type { CompileServices } from "../compile/compile-agent.ts";
 import type { AgentDefinition } from "../definition/agent-definition.ts";
+import type { LogFolder } from "../experiment/report/log-folder.ts";
 import type { RunExecutor, RunExecutorOptions } from "../engine/run-executor.ts";
 import type { RunQueueDoor } from "../engine/run-worker.ts";
 import type { RunSignals } from "../engine/run-signals.ts";
@@ -50,6 +51,8 @@ export interface ApiBase {
     definition: AgentDefinition,
     agents: AgentRegistry,
   ) => Promise<AgentGraph>;
+  /** Logs of experiments; null where the server was given no folder. */
+  readonly experiments: LogFolder | null;
   readonly clock: Clock;
   readonly ids: IdSource;
   readonly logger: ServerLogger;

@@ -1,7 +1,7 @@
 import pg from "pg";
 import type { TestProject } from "vitest/node";
 import { redactUrl } from "../../src/storage/pool.ts";
-import { buildInspector } from "../../web/build.ts";
+import { buildPages } from "../../web/build.ts";
 import { makeTemplate } from "./pglite-template.ts";
 import { newPostgresTemplate, removePostgresDatabase } from "./postgres-template.ts";
 import { bundlePrograms, removePrograms } from "./programs.ts";
@@ -18,7 +18,7 @@ declare module "vitest" {
 }
 
 /**
- * Prints the seed of random tests, bundles programs, builds the inspector, makes the folder for temporary files and the database that tests
+ * Prints the seed of random tests, bundles programs, builds the pages, makes the folder for temporary files and the database that tests
  * copy, looks for a Postgres server and provides its address to test files.
  */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
@@ -28,7 +28,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     findPostgres(),
     bundlePrograms(),
     makeTemplate(),
-    buildInspector(),
+    buildPages(),
   ]);
   project.provide("postgresUrl", postgresUrl);
   const template = newPostgresTemplate();

@@ -33,6 +33,7 @@ it.each([
   ["checkpoints-view", 60],
   ["plan-view", 100],
   ["editor-view", 90],
+  ["experiments-view", 60],
 ])("loads little to show the %s: at most %i KB of scripts", (view, most) => {
   expect(kilobytesOf(view)).toBeGreaterThan(20);
   expect(kilobytesOf(view)).toBeLessThanOrEqual(most);

@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { createServer, type PlatformServer, type ServerBase } from "../../create-server.ts";
 import { systemIds } from "../../clock.ts";
@@ -8,7 +7,7 @@ import { ListenError } from "../../server/errors.ts";
 import type { CliIo } from "../io.ts";
 import { displayPath, existingFolder, loadTools } from "../load.ts";
 import { printLines } from "../output.ts";
-import { packageFolder } from "../../own-package.ts";
+import { buildPagesFromSources } from "../build-pages.ts";
 import { createLogger, engineOptions } from "../serve/engine-options.ts";
 import { readServeConfig, type ServeFlags } from "../serve/serve-config.ts";
 import { serveUntilStopped } from "../serve/serve-command.ts";
@@ -21,7 +20,7 @@ import { problemRoutes } from "./problem-routes.ts";
 /** The options of `stratagraph dev`, as commander gives them. */
 export interface DevFlags extends Pick<
   ServeFlags,
-  "config" | "host" | "port" | "model" | "databaseUrl" | "httpAllow" | "logLevel"
+  "config" | "host" | "port" | "model" | "experiments" | "databaseUrl" | "httpAllow" | "logLevel"
 > {
   /** Module with tools of all agents. */
   readonly tools?: string;
@@ -48,17 +47,22 @@ export async function devCommand(
   const config = { log_level: "warn" as const, ...(await readServeConfig(flags, io)), dev: true };
   const shown = given ?? ".";
   const folder = await existingFolder(resolve(io.cwd, shown), shown);
+  const experiments =
+    config.experiments === undefined
+      ? folder
+      : await existingFolder(resolve(io.cwd, config.experiments), config.experiments);
   const shared = sharedFile === undefined ? [] : await loadTools(sharedFile, io);
   const modules = new ToolModules(folder, { file: sharedFile ?? "", tools: shared });
   const agents = new DevFolder(folder, modules);
   const logger = createLogger(config, io);
-  await buildPageFromSources();
+  await buildPagesFromSources();
   const options = engineOptions(config, { io, logger });
   let base: ServerBase | undefined;
   const server = await createServer({
     ...options,
     runtime: { ...options.runtime, root: (agent) => agents.folderOf(agent) },
     developmentTenant: config.tenant,
+    experiments,
     // Read whenever a runtime is opened.
     get tools() {
       return agents.tools;
@@ -107,16 +111,6 @@ export async function devCommand(
       return stopWatching;
     },
   );
-}
-
-/** Builds the inspector in a checkout of the sources, if it is out of date. The package has it. */
-async function buildPageFromSources(): Promise<void> {
-  const builder = new URL("web/build.ts", packageFolder());
-  if (!import.meta.url.endsWith(".ts") || !existsSync(builder)) return;
-  const { buildInspector } = (await import(builder.href)) as {
-    readonly buildInspector: () => Promise<void>;
-  };
-  await buildInspector();
 }
 
 /** Listens on the port that is wanted. Without one, on the usual port or the next free one. */

@@ -12,6 +12,7 @@ import {
   runUsage,
 } from "../../experiment/report/run-summary.ts";
 import { checkConfig, type ConfigCheck } from "../agents/check-config.ts";
+import { buildPagesFromSources } from "../build-pages.ts";
 import { writeFileAtomic } from "../input.ts";
 import { existingFile, existingFolder, displayPath } from "../load.ts";
 import { printJson, printLines } from "../output.ts";
@@ -116,6 +117,7 @@ export async function experimentReportCommand(
   };
   const written = read.runs.length > 0;
   if (written) {
+    await buildPagesFromSources();
     const source = { folder: given.folder, madeAt: clock.now(), runs: read.runs, leftOut };
     await writeFileAtomic(files.html, asynchronous(reportHtml(source)));
     await writeFileAtomic(files.csv, asynchronous(reportCsv(read.runs)));
@@ -179,7 +181,6 @@ function runJson(run: RunSummary) {
   const last = cycles.at(-1);
   return {
     ...rest,
-    cycles_done: cycles.length,
     mean_metrics: meanMetrics(run),
     usage: runUsage(run),
     memory_keys: last?.memory_keys ?? null,

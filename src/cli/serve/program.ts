@@ -17,6 +17,11 @@ const corsOption = declareOption<readonly string[]>(
   (text, previous = []) => [...previous, text],
 );
 
+const experimentsOption = declareOption(
+  "--experiments <folder>",
+  "folder with logs of experiments to show (default: none)",
+);
+
 const databaseUrlOption = declareOption(
   "--database-url <url>",
   "Postgres database (default: the embedded one of this folder)",
@@ -44,7 +49,7 @@ export function addServeCommand(
     .description("Serve the HTTP API: agents, runs and threads of many tenants.")
     .addHelpText(
       "after",
-      "\nEach option may also stand in the file of --config, or in the environment: STRATAGRAPH_HOST, STRATAGRAPH_PORT (or PORT), STRATAGRAPH_DEV, STRATAGRAPH_AGENTS, STRATAGRAPH_TENANT, DATABASE_URL, STRATAGRAPH_DATABASE_CONNECTIONS, STRATAGRAPH_CONCURRENCY, STRATAGRAPH_KINDS, STRATAGRAPH_LABELS, STRATAGRAPH_MODEL, STRATAGRAPH_HTTP_ALLOW, STRATAGRAPH_SHUTDOWN_SECONDS, STRATAGRAPH_CORS, STRATAGRAPH_LOG_LEVEL. Options come before the environment, and that before the file.",
+      "\nEach option may also stand in the file of --config, or in the environment: STRATAGRAPH_HOST, STRATAGRAPH_PORT (or PORT), STRATAGRAPH_DEV, STRATAGRAPH_AGENTS, STRATAGRAPH_TENANT, STRATAGRAPH_EXPERIMENTS, DATABASE_URL, STRATAGRAPH_DATABASE_CONNECTIONS, STRATAGRAPH_CONCURRENCY, STRATAGRAPH_KINDS, STRATAGRAPH_LABELS, STRATAGRAPH_MODEL, STRATAGRAPH_HTTP_ALLOW, STRATAGRAPH_SHUTDOWN_SECONDS, STRATAGRAPH_CORS, STRATAGRAPH_LOG_LEVEL. Options come before the environment, and that before the file.",
     )
     .option(
       "--config <file>",
@@ -63,6 +68,7 @@ export function addServeCommand(
     )
     .option("--agents <folder>", "folder of definitions to serve (default: those in the database)")
     .option("--tenant <name>", "tenant that --agents are of (default: default)")
+    .addOption(experimentsOption())
     .addOption(databaseUrlOption())
     .addOption(
       new Option(
@@ -116,6 +122,7 @@ export function addDevCommand(program: Command, io: CliIo, exitWith: (code: numb
     .option("--host <address>", "address of loopback to listen on (default: 127.0.0.1)")
     .addOption(modelOption("model of definitions that name none"))
     .addOption(toolsOption("module whose exported `tools` all definitions may name"))
+    .addOption(experimentsOption("folder with logs of experiments to show (default: FOLDER)"))
     .option("--no-open", "do not open the inspector in a browser")
     .addOption(databaseUrlOption())
     .addOption(httpAllowOption())

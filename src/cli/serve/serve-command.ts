@@ -21,6 +21,8 @@ export async function serveCommand(flags: ServeFlags, io: CliIo): Promise<number
   const config = await readServeConfig(flags, io);
   const { agents, leftOut } =
     config.agents === undefined ? nothing : await readValidFolder(config.agents, io);
+  if (config.experiments !== undefined)
+    await existingFolder(resolve(io.cwd, config.experiments), config.experiments);
   const logger = createLogger(config, io);
   const server = await createServer(serverOptions(config, { io, logger }));
   const shutdownSeconds = config.shutdown_seconds;
@@ -84,6 +86,7 @@ function serverOptions(
   return {
     ...engineOptions(config, { io, logger }),
     developmentTenant: config.tenant,
+    experiments: config.experiments && resolve(io.cwd, config.experiments),
     corsOrigins: config.cors,
     trustedProxies: config.trusted_proxies,
     metricsFor: config.metrics_for,

@@ -22,6 +22,7 @@ export const serveConfigSchema = z.strictObject({
   dev: z.boolean().optional(),
   agents: z.string().min(1).optional(),
   tenant: z.string().min(1).max(100).optional(),
+  experiments: z.string().min(1).optional(),
   database_url: z.string().min(1).optional(),
   listen_url: z.string().min(1).optional(),
   prepared_statements: z.boolean().optional(),
@@ -69,6 +70,7 @@ export interface ServeFlags {
   readonly dev?: boolean;
   readonly agents?: string;
   readonly tenant?: string;
+  readonly experiments?: string;
   readonly databaseUrl?: string;
   readonly databaseConnections?: number;
   readonly concurrency?: number;
@@ -126,6 +128,7 @@ export const environmentNames: Readonly<Record<string, string>> = {
   dev: "STRATAGRAPH_DEV",
   agents: "STRATAGRAPH_AGENTS",
   tenant: "STRATAGRAPH_TENANT",
+  experiments: "STRATAGRAPH_EXPERIMENTS",
   database_url: "DATABASE_URL",
   listen_url: "STRATAGRAPH_LISTEN_URL",
   prepared_statements: "STRATAGRAPH_PREPARED_STATEMENTS",

@@ -16,24 +16,36 @@ export type LogLine =
 /** Bytes of a line; a text of this size can still be made in memory. */
 const longestLine = 256 * 1024 * 1024;
 
+export interface LogSource {
+  /** The bytes of the log. Default: those of its file. */
+  readonly chunks?: AsyncIterable<Buffer>;
+  /** Bytes of a line that is read. Default 256 MiB. */
+  readonly longest?: number;
+  /** Returns false for lines that are passed over, before they are parsed. Default: none are. */
+  readonly wants?: (line: Buffer) => boolean;
+}
+
 /**
  * Reads a log line by line, holding one line at a time, however large the file.
  * @throws UnreadableLogError
  */
-export async function* readLog(path: string): AsyncGenerator<LogLine> {
+export async function* readLog(
+  path: string,
+  { chunks = createReadStream(path), longest = longestLine, wants = () => true }: LogSource = {},
+): AsyncGenerator<LogLine> {
   try {
-    const chunks = createReadStream(path) as AsyncIterable<Buffer>;
-    for await (const line of splitLines(chunks, longestLine)) yield logLine(line);
+    for await (const line of splitLines(chunks, longest))
+      if (line.bytes === null || wants(line.bytes)) yield logLine(line, longest);
   } catch (cause) {
     throw new UnreadableLogError(path, { cause });
   }
 }
 
-function logLine({ number: line, bytes, ended }: FileLine): LogLine {
+function logLine({ number: line, bytes, ended }: FileLine, longest: number): LogLine {
   if (!ended) return { kind: "unfinished", line };
   const broken = (...problems: string[]): LogLine => ({ kind: "broken", line, problems });
   if (bytes === null) {
-    return broken(`longer than ${longestLine / (1024 * 1024)} MiB`);
+    return broken(`longer than ${longest / (1024 * 1024)} MiB`);
   }
   if (bytes.length === 0) return broken("an empty line");
   let value: unknown;

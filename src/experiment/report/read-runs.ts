@@ -1,12 +1,15 @@
 import { type LogCheck, LogChecker, runIdOf } from "../log/log-checker.ts";
-import { readLog } from "../log/read-log.ts";
-import { RunSummarizer, type RunSummary } from "./run-summary.ts";
+import { type LogSource, readLog } from "../log/read-log.ts";
+import { RunSummarizer, type RunSummary, type SummaryLimits } from "./run-summary.ts";
 
 /** A log that a report says nothing more of. */
 export interface LeftOutLog {
   readonly file: string;
-  /** `broken`: something is wrong with it. `empty`: nothing is in it yet, which is no fault. */
-  readonly reason: "broken" | "empty";
+  /**
+   * `broken`: something is wrong with it. `empty`: nothing is in it yet, which is no fault. `too_large` and `unreadable`:
+   * it was not read.
+   */
+  readonly reason: "broken" | "empty" | "too_large" | "unreadable";
   readonly problem_count: number;
   /** The first of them. */
   readonly problems: LogCheck["problems"];
@@ -26,19 +29,30 @@ export async function readRuns(files: readonly string[]): Promise<ReadRuns> {
   const runs: RunSummary[] = [];
   const leftOut: LeftOutLog[] = [];
   for (const file of files) {
-    const checker = new LogChecker(runIdOf(file));
-    const summarizer = new RunSummarizer();
-    for await (const line of readLog(file)) {
-      checker.take(line);
-      if (line.kind === "entry") summarizer.take(line.entry);
-    }
-    const { problem_count, problems } = checker.end();
-    const run = summarizer.end();
-    if (problem_count > 0) leftOut.push({ file, reason: "broken", problem_count, problems });
-    else if (run === null) leftOut.push({ file, reason: "empty", problem_count, problems });
-    else runs.push(run);
+    const read = await readRun(file);
+    if ("reason" in read) leftOut.push(read);
+    else runs.push(read);
   }
   return { runs: runs.toSorted(byVariant), leftOut };
+}
+
+/**
+ * Checks and summarizes one log.
+ * @throws UnreadableLogError
+ */
+export async function readRun(
+  file: string,
+  { limits = {}, ...source }: LogSource & { readonly limits?: SummaryLimits } = {},
+): Promise<RunSummary | LeftOutLog> {
+  const checker = new LogChecker(runIdOf(file));
+  const summarizer = new RunSummarizer(limits);
+  for await (const line of readLog(file, source)) {
+    checker.take(line);
+    if (line.kind === "entry") summarizer.take(line.entry);
+  }
+  const { problem_count, problems } = checker.end();
+  if (problem_count > 0) return { file, reason: "broken", problem_count, problems };
+  return summarizer.end() ?? { file, reason: "empty", problem_count, problems };
 }
 
 function byVariant(a: RunSummary, b: RunSummary): number {

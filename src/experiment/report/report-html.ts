@@ -1,26 +1,28 @@
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { StratagraphError } from "../../errors.ts";
+import { packageFolder } from "../../own-package.ts";
 import type { LeftOutLog } from "./read-runs.ts";
-import { type CycleSummary, metricNames, reportTitle, type RunSummary } from "./run-summary.ts";
+import { reportLeftOut, reportRun } from "./report-data.ts";
+import { type CycleSummary, reportTitle, type RunSummary } from "./run-summary.ts";
 
 /**
  * The report as one HTML file that needs nothing else: it asks no network, and its browser lets it ask none. What logs
  * say is data in it, which its script shows as text.
+ *
+ * @param page folder with the built script and style
+ * @throws ReportPageMissingError
  */
-export function* reportHtml(source: ReportSource): Generator<string> {
-  const script = pageScript();
-  const style = pageStyle();
-  if (/<\/script|<!--/i.test(script)) throw new TypeError("The page's script would end early.");
+export function* reportHtml(source: ReportSource, page = builtPage): Generator<string> {
+  const { script, style } = readReportPage(page);
   const policy = [
     "default-src 'none'",
     `script-src ${hashSource(script)}`,
-    // Plot puts style elements into what it draws.
-    "style-src 'unsafe-inline'",
+    `style-src ${hashSource(style)}`,
     "base-uri 'none'",
     "form-action 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
   ].join("; ");
   yield `<!doctype html>
 <html lang="en">
@@ -36,7 +38,7 @@ export function* reportHtml(source: ReportSource): Generator<string> {
 </head>
 <body>
 <div id="report"></div>
-<noscript><p class="notice">This report draws its tables and plots with JavaScript, which is off here.</p></noscript>
+<noscript>This report draws its tables and plots with JavaScript, which is off here.</noscript>
 <script type="application/json" id="data">`;
   yield scriptJson(reportData(source));
   yield "</script>\n";
@@ -51,48 +53,31 @@ function hashSource(script: string): string {
   return `'sha256-${createHash("sha256").update(script).digest("base64")}'`;
 }
 
-const page = new URL("./page/", import.meta.url);
-const readPage = (file: string) => readFileSync(new URL(file, page), "utf8");
+/** The page of reports was not built: in a checkout of the sources. */
+export class ReportPageMissingError extends StratagraphError {
+  readonly code = "report_page_missing";
 
-/** The page's script with D3 and Plot in it. Of the built package it is a file; sources are bundled as they are. */
-export function pageScript(): string {
-  const bundled = new URL("page.bundle.js", page);
-  if (existsSync(bundled)) return readFileSync(bundled, "utf8");
-  const { buildSync } = require("esbuild") as typeof import("esbuild");
-  const { outputFiles } = buildSync({ ...pageBundle(fileURLToPath(page)), write: false as const });
-  return outputFiles.map(({ text }) => text).join("");
+  constructor(readonly file: string) {
+    super(
+      `Expected the page of reports at ${file}, but it is not built. Run npm run build:inspector.`,
+    );
+  }
 }
 
-/**
- * How the page's script is bundled, which the build does too.
- * @param folder the page's modules
- */
-export function pageBundle(folder: string) {
-  return {
-    entryPoints: [join(folder, "main.js")],
-    bundle: true,
-    format: "esm" as const,
-    minify: true,
-    charset: "utf8" as const,
-    target: "es2022",
-    banner: { js: `/*\n${bundledLicences().join("\n")}*/` },
-  };
-}
+/** Where the build puts the script and the style of the page. */
+const builtPage = new URL("dist/report/", packageFolder());
 
-/** Of D3, and of Plot which is made on it. */
-function bundledLicences(): readonly string[] {
-  const plot = require.resolve("@observablehq/plot");
-  const d3 = createRequire(plot).resolve("d3");
-  return [plot, d3].map((path) => readFileSync(join(dirname(path), "../LICENSE"), "utf8"));
-}
-
-const require = createRequire(import.meta.url);
-
-/** In the order in which later rules go before earlier ones. */
-const styles = ["base", "tables", "plots", "reflections", "details", "narrow", "print"];
-
-function pageStyle(): string {
-  return styles.map((name) => readPage(`${name}.css`)).join("\n");
+/** Returns the page's script, after the licences of what is in it, and its style. */
+function readReportPage(folder: URL): { readonly script: string; readonly style: string } {
+  const file = new URL("report.js", folder);
+  if (!existsSync(file)) throw new ReportPageMissingError(file.pathname);
+  const read = (name: string) => readFileSync(new URL(name, folder), "utf8");
+  const licences = read("licenses.txt").replaceAll("*/", "* /");
+  const script = `/*\n${licences}\n*/\n${read("report.js")}`;
+  const style = read("report.css");
+  if (/<\/script|<!--/i.test(script) || /<\/style/i.test(style))
+    throw new TypeError("The page's script or style would end early.");
+  return { script, style };
 }
 
 /** What a report is made of. */
@@ -104,38 +89,14 @@ interface ReportSource {
   readonly leftOut: readonly LeftOutLog[];
 }
 
-/** Numbers of a cycle that the page shows; each is one list a run, which is much shorter than a map a cycle. */
-const numbers = [
-  ...metricNames,
-  "duration_ms",
-  "llm_invocations",
-  "tool_calls",
-  "tool_errors",
-  "memory_keys",
-  "memory_chars",
-  "tokens_in",
-  "tokens_out",
-  "cost_usd",
-] as const satisfies readonly (keyof CycleSummary)[];
-
-/** The data of the page, plain JSON. The cycle at index i of a list is number i + 1. */
+/** The data of the page, plain JSON. */
 function reportData({ folder, madeAt, runs, leftOut }: ReportSource) {
   return {
     title: reportTitle({ folder, runs }),
     folder,
     made_at: madeAt.toISOString(),
-    left_out: leftOut.map(({ file, reason, problem_count, problems: [first] }) => ({
-      file,
-      reason,
-      problem_count,
-      first_problem: first === undefined ? null : `line ${first.line}: ${first.message}`,
-    })),
-    runs: runs.map(({ cycles, ...run }) => ({
-      ...run,
-      started_at: cycles.map(({ started_at }) => started_at),
-      reflections: cycles.map(({ final_reflection }) => final_reflection),
-      ...Object.fromEntries(numbers.map((name) => [name, cycles.map((cycle) => cycle[name])])),
-    })),
+    left_out: leftOut.map(reportLeftOut),
+    runs: runs.map(reportRun),
   };
 }
 

@@ -1,4 +1,5 @@
 import { basename, resolve } from "node:path";
+import { jsonHead } from "../../values/bounded-json.ts";
 import { headOf } from "../../values/text.ts";
 import {
   codePoints,
@@ -40,10 +41,24 @@ export interface RunSummary {
   readonly seed: number | null;
   readonly prompt_name: string | null;
   readonly config_hash: string;
-  /** Those that have ended, in order. */
+  /** Of the first model call: texts, numbers, booleans and null, other values as JSON. */
+  readonly model_options: Readonly<Record<string, OptionValue>>;
+  /** Cycles that have ended. */
+  readonly cycles_done: number;
+  /** Those that have ended, in order; of a long run the first ones, where the summary has a limit. */
   readonly cycles: readonly CycleSummary[];
   /** Number of the cycle that has begun and not ended; null where there is none. */
   readonly unfinished_cycle: number | null;
+}
+
+type OptionValue = string | number | boolean | null;
+
+/** What a summary keeps of a log. */
+export interface SummaryLimits {
+  /** Cycles, the first ones. Default: all. */
+  readonly cycles?: number;
+  /** UTF-16 units of a reflection. Default: all. */
+  readonly reflectionCharacters?: number;
 }
 
 type Start = Extract<LogEntry, { event_type: "CYCLE_START" }>;
@@ -61,9 +76,16 @@ interface OpenCycle {
 export class RunSummarizer {
   #first: Start | undefined;
   #open: OpenCycle | undefined;
+  #options: RunSummary["model_options"] | undefined;
+  #done = 0;
   readonly #cycles: CycleSummary[] = [];
+  readonly #limits: Required<SummaryLimits>;
   /** Code points in memory by key. */
   readonly #memory = new Map<string, number>();
+
+  constructor({ cycles = Infinity, reflectionCharacters = Infinity }: SummaryLimits = {}) {
+    this.#limits = { cycles, reflectionCharacters };
+  }
 
   take(entry: LogEntry): void {
     const open = this.#open;
@@ -80,6 +102,7 @@ export class RunSummarizer {
         this.#align(entry.payload.memory_keys);
         break;
       case "LLM_INVOCATION":
+        this.#options ??= shownOptions(entry.payload.model_options);
         if (open !== undefined) {
           open.llm_invocations += 1;
           open.usage = usageSum(open.usage, entry.payload.usage);
@@ -89,7 +112,10 @@ export class RunSummarizer {
         if (open !== undefined) this.#call(open, entry.payload);
         break;
       case "CYCLE_END":
-        if (open !== undefined) this.#cycles.push(this.#ended(open, entry));
+        if (open !== undefined) {
+          this.#done += 1;
+          if (this.#done <= this.#limits.cycles) this.#cycles.push(this.#ended(open, entry));
+        }
         this.#open = undefined;
     }
   }
@@ -105,6 +131,8 @@ export class RunSummarizer {
       seed,
       prompt_name,
       config_hash,
+      model_options: this.#options ?? {},
+      cycles_done: this.#done,
       cycles: this.#cycles,
       unfinished_cycle: this.#open?.start.cycle_number ?? null,
     };
@@ -149,9 +177,31 @@ export class RunSummarizer {
       cost_usd: usage?.cost_usd ?? null,
       memory_keys: this.#memory.size,
       memory_chars: [...this.#memory.values()].reduce((sum, chars) => sum + chars, 0),
-      final_reflection: end.payload.final_reflection,
+      final_reflection: shortened(end.payload.final_reflection, this.#limits.reflectionCharacters),
     };
   }
+}
+
+function shortened(text: string, most: number): string {
+  return text.length > most ? `${headOf(text, most)}…` : text;
+}
+
+/** Options of a run that are kept, and characters of a name and of a value. */
+const mostOptions = 32;
+const optionCharacters = 200;
+
+function shownOptions(options: Readonly<Record<string, unknown>>): RunSummary["model_options"] {
+  const shown = Object.entries(options)
+    .slice(0, mostOptions)
+    .map(([name, value]) => [shortened(name, optionCharacters), optionValue(value)] as const);
+  return Object.fromEntries(shown);
+}
+
+function optionValue(value: unknown): OptionValue {
+  if (value === null || typeof value === "number" || typeof value === "boolean") return value;
+  if (typeof value === "string") return shortened(value, optionCharacters);
+  const { text, whole } = jsonHead(value, optionCharacters);
+  return whole ? text : `${text}…`;
 }
 
 function usageSum(sum: LoggedUsage | null, one: LoggedUsage | undefined): LoggedUsage | null {
@@ -196,8 +246,8 @@ export function meanMetrics({ cycles }: Pick<RunSummary, "cycles">): CycleMetric
 
 const mostCharacters = 80;
 
-/** What a report is of: the experiment, which is what the ids of its runs begin with, or the folder of several. */
-export function reportTitle({
+/** The name of an experiment: what the ids of its runs begin with, or the folder of several. */
+export function experimentName({
   folder,
   runs,
 }: {
@@ -208,6 +258,9 @@ export function reportTitle({
   const differs = first.findIndex((part, at) => others.some((id) => id[at] !== part));
   const shared = (differs < 0 ? first : first.slice(0, differs)).join(".");
   const name = shared === "" ? basename(resolve(folder)) || folder : shared;
-  const shown = name.length > mostCharacters ? `${headOf(name, mostCharacters)}…` : name;
-  return `Experiment report: ${shown}`;
+  return shortened(name, mostCharacters);
+}
+
+export function reportTitle(of: Parameters<typeof experimentName>[0]): string {
+  return `Experiment report: ${experimentName(of)}`;
 }

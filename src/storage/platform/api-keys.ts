@@ -14,7 +14,7 @@ import {
 import { InvalidValueError, NotFoundError } from "./errors.ts";
 import type { PlatformTables, Principal } from "./platform.ts";
 
-/** What a key may allow. `*` is all of them but `operator`, which shows more than what is the tenant's. */
+/** What a key may allow. `*` is all of them but {@link serverScopes}. */
 export const scopes = [
   "agents:read",
   "agents:write",
@@ -32,15 +32,19 @@ export const scopes = [
   "webhooks:write",
   "secrets:write",
   "admin",
+  "experiments:read",
   "operator",
   "*",
 ] as const;
 
 export type Scope = (typeof scopes)[number];
 
+/** Scopes that show more than what is the tenant's: the queue of all tenants, and the experiments in the server's folder. */
+export const serverScopes: readonly Scope[] = ["operator", "experiments:read"];
+
 /** Whether a caller's key allows something. */
 export function hasScope({ scopes: held }: Pick<Principal, "scopes">, scope: Scope): boolean {
-  return held.includes(scope) || (held.includes("*") && scope !== "operator");
+  return held.includes(scope) || (held.includes("*") && !serverScopes.includes(scope));
 }
 
 /** A key without its secret, which is not stored. */

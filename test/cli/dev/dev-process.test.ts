@@ -5,6 +5,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, onTestFinished } from "vitest";
 import { opensBrowser } from "../../../src/cli/dev/dev-command.ts";
+import { madeLog } from "../../helpers/experiment-logs.ts";
 import { copyDatabase } from "../../helpers/pglite-template.ts";
 import { bundledProgram, shortLived } from "../../helpers/programs.ts";
 import { packageEntry, useFolders } from "../folder.ts";
@@ -127,6 +128,7 @@ describe("the process of stratagraph dev", () => {
       "agents/helper.yaml": "name: helper\n",
       "agents/lead/agent.yaml": "name: lead\ndescription: First.\n",
       "agents/lead/agent.ts": "",
+      "agents/lead/logs/drift.jsonl": madeLog({ run_id: "drift", cycles: [{}] }),
     });
     const file = join(cwd, "agents", "helper.yaml");
     const dev = start(cwd, "agents", "--port", "0");
@@ -145,6 +147,9 @@ describe("the process of stratagraph dev", () => {
       body: JSON.stringify({ permissions: ["file:read"] }),
     });
     expect(await listed.text()).toContain("helper.yaml");
+    expect(await readJson(`${url}/v1/experiments`)).toMatchObject({
+      experiments: [{ title: "drift", folder: "lead/logs", logs: 1 }],
+    });
 
     await writeFile(file, "name: helper\ndescription: New.\n");
     await dev.printed(/Reloaded helper 1\.0\.1 {2}helper\.yaml\n/);

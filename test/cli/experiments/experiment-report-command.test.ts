@@ -117,6 +117,7 @@ it("tells all as JSON", async () => {
         seed: 2,
         prompt_name: "terse",
         config_hash: "0".repeat(64),
+        model_options: { seed: 2 },
         unfinished_cycle: null,
         cycles_done: 2,
         mean_metrics: {

@@ -38,7 +38,8 @@ async function serve(cwd: string, ...flags: string[]) {
 describe("stratagraph serve", () => {
   it("serves the definitions of a folder and ends with 0 after a signal", async () => {
     const cwd = await folder({ "helper.yaml": "name: helper\n" });
-    const { io, texts, exit, url } = await serve(cwd, "--dev", "--agents", ".");
+    const flags = ["--dev", "--agents", ".", "--experiments", "."];
+    const { io, texts, exit, url } = await serve(cwd, ...flags);
     expect(texts.stdout).toContain("Mode: development. NO KEYS ARE NEEDED");
     expect(texts.stdout).toContain("Agents: helper 1.0.0");
     const versionOf = async () => {
@@ -48,6 +49,10 @@ describe("stratagraph serve", () => {
       return answer.agents.map(({ version }) => version);
     };
     expect(await versionOf()).toEqual(["1.0.0"]);
+    const { is_served: isServed } = (await (await fetch(`${url}/v1/experiments`)).json()) as {
+      is_served: boolean;
+    };
+    expect(isServed).toBe(true);
     io.stop("SIGTERM");
     expect(await exit).toBe(0);
     await expect(fetch(url)).rejects.toThrow("fetch failed");
@@ -71,5 +76,8 @@ describe("stratagraph serve", () => {
     const wrong = newIo(cwd);
     expect(await runCli([...flags, "--agents", "."], wrong.io)).toBe(2);
     expect(wrong.texts.stderr).toContain("a.yaml:1");
+    const gone = newIo(cwd);
+    expect(await runCli([...flags, "--experiments", "gone"], gone.io)).toBe(2);
+    expect(gone.texts.stderr).toContain("[folder_not_found]");
   });
 });

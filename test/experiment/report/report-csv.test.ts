@@ -10,6 +10,8 @@ function runWith(...reflections: string[]): RunSummary {
     seed: null,
     prompt_name: null,
     config_hash: "0",
+    model_options: {},
+    cycles_done: reflections.length,
     unfinished_cycle: null,
     cycles: reflections.map((final_reflection, index) => ({
       cycle_number: index + 1,

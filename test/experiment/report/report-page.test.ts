@@ -16,10 +16,59 @@ describe.skipIf(browserHere === null)(`the page of a report${needsBrowser}`, () 
   it("asks for nothing but itself, and complains of nothing", async () => {
     const { requests, complaints } = await visit(async (page) => {
       for (const button of await page.locator(".choice button").all()) await button.click();
-      await page.locator("details summary").first().click();
+      await page.locator(".runs tbody a").first().click();
+      await page.getByRole("heading", { name: "bold" }).waitFor();
     });
     expect(requests).toEqual([`file://${file()}`]);
     expect(complaints).toEqual([]);
+  });
+
+  it("has an address for what is selected", async () => {
+    const { result } = await visit(async (page) => {
+      await page.getByRole("group", { name: "Colour" }).getByText("Seed").click();
+      await page.getByLabel("Right").selectOption("seed:seed 2");
+      await page.getByRole("columnheader", { name: "Cost" }).getByRole("button").click();
+      const address = page.url();
+      await page.goto("about:blank");
+      await page.goto(address);
+      await page.waitForSelector("#cycles svg");
+      return {
+        hash: new URL(address).hash,
+        seeds: await textsOf(page, ".legend li"),
+        right: await page.getByLabel("Right").inputValue(),
+        sorted: await page.getByRole("columnheader", { name: "Cost" }).getAttribute("aria-sort"),
+      };
+    });
+    expect(result).toEqual({
+      hash: "#colour=seed&right=seed%3Aseed+2&sort=-cost",
+      seeds: ["no seed", "seed 1", "seed 2"],
+      right: "seed:seed 2",
+      sorted: "descending",
+    });
+  });
+
+  it("reads the points of a plot to the pointer and to the arrow keys", async () => {
+    const { result } = await visit(async (page) => {
+      const plot = page.locator("#cycles .plot").first();
+      const tip = async () => plot.locator(".plot-tip span").allTextContents();
+      await plot.focus();
+      await page.keyboard.press("ArrowRight");
+      const first = await tip();
+      await page.keyboard.press("ArrowDown");
+      await page.keyboard.press("ArrowRight");
+      const next = await tip();
+      await page.keyboard.press("Escape");
+      const none = await tip();
+      const { width = 0 } = (await plot.boundingBox()) ?? {};
+      await plot.hover({ position: { x: width - 14, y: 60 } });
+      return { first, next, none, hovered: (await tip()).length > 0 };
+    });
+    expect(result).toEqual({
+      first: ["bold", "and llama-1", "and llama-2", "<b>model</b>, no seed", "cycle 1: 1"],
+      next: ["llama-1", "and bold", "and llama-2", "ollama:llama3:latest, seed 1", "cycle 2: 1"],
+      none: [],
+      hovered: true,
+    });
   });
 
   it("has its parts in order", async () => {
@@ -30,8 +79,8 @@ describe.skipIf(browserHere === null)(`the page of a report${needsBrowser}`, () 
       "Metrics by cycle",
       "Metrics by model and seed",
       "Memory growth",
+      "Compare",
       "Reflections",
-      "Run details",
     ]);
   });
 
@@ -132,9 +181,9 @@ describe.skipIf(browserHere === null)(`the page of a report${needsBrowser}`, () 
       },
       { colorScheme: "dark" },
     );
-    expect(light.result).toEqual({ page: "rgb(247, 248, 250)", text: "rgb(27, 35, 48)" });
-    expect(dark.result).toEqual({ page: "rgb(17, 21, 27)", text: "rgb(229, 233, 239)" });
-    expect(printed.result).toBe("rgb(27, 35, 48)");
+    expect(light.result).toEqual({ page: "rgb(246, 247, 249)", text: "rgb(23, 27, 34)" });
+    expect(dark.result).toEqual({ page: "rgb(14, 17, 22)", text: "rgb(231, 234, 239)" });
+    expect(printed.result).toBe("rgb(23, 27, 34)");
   });
 
   it("fits a narrow screen, however wide its tables are", async () => {
@@ -150,7 +199,7 @@ describe.skipIf(browserHere === null)(`the page of a report${needsBrowser}`, () 
         return {
           pages: await widths("html"),
           plots: (await widths(".plot")).filter(wider),
-          tables: (await widths(".scroll:has(.runs)")).filter(wider).length,
+          tables: (await widths(".report-table:has(.runs)")).filter(wider).length,
         };
       },
       { viewport: { width: 320, height: 640 } },

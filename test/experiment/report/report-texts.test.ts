@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { browserHere, needsBrowser } from "../../cli/draw/browser.ts";
-import { markup, reportBrowser, textsOf } from "../../helpers/report-page.ts";
+import { madeLog } from "../../helpers/experiment-logs.ts";
+import { foreignElements, hostileTexts } from "../../helpers/hostile-texts.ts";
+import { markup, reportBrowser, textsOf, writtenReport } from "../../helpers/report-page.ts";
 
 describe.skipIf(browserHere === null)(`the texts of a report${needsBrowser}`, () => {
   const { visit } = reportBrowser();
@@ -22,6 +24,33 @@ describe.skipIf(browserHere === null)(`the texts of a report${needsBrowser}`, ()
     expect(result.notice).toMatch(/^1 log left out.*broken\.jsonl: 1 problem, line 1: not JSON$/);
     expect(result.made).toBe("Made 2026-11-22 03:04 UTC from the logs in logs/<b>");
     expect(complaints).toEqual([]);
+  });
+
+  it("shows hostile texts of any kind as text", async () => {
+    const [name = ""] = hostileTexts;
+    const log = madeLog({
+      run_id: "hostile",
+      model_name: name,
+      prompt_name: hostileTexts[2]!,
+      config_hash: hostileTexts[3]!,
+      cycles: [{ reflection: hostileTexts.join("\n\n") }],
+    });
+    const path = await writtenReport({ "hostile.jsonl": log });
+    const { result, requests, complaints } = await visit(
+      async (page) => {
+        await page.getByRole("button", { name: "Show all" }).click();
+        await page.locator(".runs tbody a").click();
+        await page.getByRole("link", { name: "1", exact: true }).click();
+        await page.getByRole("button", { name: "Show all" }).click();
+        return {
+          hacked: await page.evaluate<unknown>("globalThis.hacked ?? null"),
+          elements: await page.locator(`#report :is(${foreignElements})`).count(),
+        };
+      },
+      { path },
+    );
+    expect(result).toEqual({ hacked: null, elements: 0 });
+    expect({ requests, complaints }).toEqual({ requests: [`file://${path}`], complaints: [] });
   });
 
   it("shows reflections side by side, of the runs that are chosen", async () => {
@@ -55,6 +84,7 @@ describe.skipIf(browserHere === null)(`the texts of a report${needsBrowser}`, ()
       await page.getByRole("button", { name: "Next page of reflections" }).click();
       const turned = await first();
       await page.getByRole("searchbox").fill("CYCLE 3 WENT");
+      await page.getByText("1 of 30 cycles").waitFor();
       return {
         turned,
         found: await page.locator(".found").textContent(),
@@ -81,6 +111,7 @@ describe.skipIf(browserHere === null)(`the texts of a report${needsBrowser}`, ()
       await long.getByRole("button", { name: "Show all" }).click();
       const open = await length();
       await page.getByRole("searchbox").fill("word end");
+      await page.getByText("1 of 30 cycles").waitFor();
       const found = page.locator(".reflections td p", { hasText: "word end" });
       return { closed, open, found: await found.textContent() };
     });
@@ -92,11 +123,11 @@ describe.skipIf(browserHere === null)(`the texts of a report${needsBrowser}`, ()
   it("has the numbers of every cycle, opened from the table of runs", async () => {
     const { result } = await visit(async (page) => {
       await page.locator(".runs").getByText("gpt-1").click();
-      await page.waitForSelector("details[open] table");
+      await page.waitForSelector("#run table");
       return {
-        head: await textsOf(page, "details[open] thead th"),
-        first: await textsOf(page, "details[open] tbody tr:first-child td"),
-        facts: await textsOf(page, "details[open] dd"),
+        head: await textsOf(page, "#run thead th"),
+        first: await textsOf(page, "#run tbody tr:first-child > *"),
+        facts: await textsOf(page, "#run dd"),
       };
     });
     expect(result.head).toEqual(
@@ -106,7 +137,7 @@ describe.skipIf(browserHere === null)(`the texts of a report${needsBrowser}`, ()
       ),
     );
     expect(result.first).toEqual(
-      ["1", "2026-11-20 08:00 UTC", "10 s", "1", "0", "0", "0", "0"].concat([
+      ["1", "2026-11-20 08:00 UTC", "10.0 s", "1", "0", "0", "0", "0"].concat([
         String(markup.length),
         "0",
         "0",
@@ -121,10 +152,11 @@ describe.skipIf(browserHere === null)(`the texts of a report${needsBrowser}`, ()
       "1",
       "–",
       "2026-11-20 08:00 UTC",
-      "20 s",
+      "20.0 s",
       "–",
       "unknown",
       "–",
+      "seed 1",
       "0".repeat(64),
     ]);
   });

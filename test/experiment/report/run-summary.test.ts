@@ -29,6 +29,8 @@ it("has a row for each cycle, with what the memory holds at its end", () => {
     seed: null,
     prompt_name: "terse",
     config_hash: "ff",
+    model_options: { seed: null },
+    cycles_done: 3,
     unfinished_cycle: null,
     cycles: [
       {
