@@ -138,6 +138,33 @@ describe.skipIf(browserHere === null)(`A thread${needsBrowser}`, () => {
     tab.expectClean();
   });
 
+  it("says that it is not live while its stream is broken, then loads what it missed", async () => {
+    const agent = await inspected.addAgent({ name: "plain" });
+    inspected.models.answer({ text: "First." }, { text: "Second." });
+    const first = await startRun(inspected, agent);
+    expect(await endOf(inspected, first)).toBe("complete");
+    await using tab = await inspected.open("agents");
+    const { page } = tab;
+    await page.route("**/v1/changes", (route) => route.abort());
+    await page.goto(`${inspected.url}/inspector/threads/${first.thread}`);
+    await row(tab, "0.0").waitFor();
+    await page.getByText("The server does not answer.").waitFor();
+    const second = await startRun(inspected, agent, { thread: first.thread });
+    expect(await endOf(inspected, second)).toBe("complete");
+    expect(await row(tab, "1.0").count()).toBe(0);
+    await page.unroute("**/v1/changes");
+    await row(tab, "1.0").waitFor();
+    expect(await page.getByText("The server does not answer.").count()).toBe(0);
+  });
+
+  it("says what to do about an address that cannot be read, and leaves the other views usable", async () => {
+    await using tab = await inspected.open("threads/%E0%A4%A");
+    await tab.page.getByRole("heading", { name: "This view broke" }).waitFor();
+    expect(await tab.axe()).toEqual([]);
+    await tab.page.getByRole("link", { name: "Agents" }).click();
+    await tab.page.getByRole("heading", { name: "Agents", level: 1 }).waitFor();
+  });
+
   it("plays the path back, and shows many steps as a list and a timeline", async () => {
     const steps = Number(process.env["STEPS"] ?? 60);
     const run = await seedLongThread(inspected, { steps });

@@ -41,8 +41,8 @@ function Broken({ title }: { title: string }) {
       <div class="notice bad" role="alert">
         <strong>Load the page again</strong>
         <p>
-          The server may be of another version by now, or its address is not one of this page. Other
-          views may work.
+          The server may be of another version than this page, or the address may be wrong. The
+          other views still work.
         </p>
         <button type="button" class="button small" onClick={() => location.reload()}>
           Load again
