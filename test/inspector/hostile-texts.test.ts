@@ -148,18 +148,18 @@ describe.skipIf(browserHere === null)(`Hostile texts in the inspector${needsBrow
             /^(?:https?|mailto):/.test((link as HTMLAnchorElement).protocol));
         const isOwnImage = (image: Element) =>
           /^(?:\/inspector\/|blob:)/.test(image.getAttribute("src") ?? "");
-        const all = (of: string) => [...document.querySelectorAll(of)];
+        const select = (of: string) => [...document.querySelectorAll(of)];
         const shown = (elements: readonly Element[]) => elements.map((one) => one.outerHTML);
         return {
           hacked: Reflect.get(globalThis, "hacked") ?? null,
-          broken: shown(all("h1")).filter((text) => text.includes("This view")),
-          elements: shown(all(selector)),
+          broken: shown(select("h1")).filter((text) => text.includes("This view")),
+          elements: shown(select(selector)),
           links: shown(
-            all("[href]").filter(
+            select("[href]").filter(
               (one) => one.localName !== "link" && one.localName !== "base" && !isOwn(one),
             ),
           ),
-          images: shown(all("img, image").filter((one) => !isOwnImage(one))),
+          images: shown(select("img, image").filter((one) => !isOwnImage(one))),
         };
       }, foreignElements);
       const none = { hacked: null, broken: [], elements: [], links: [], images: [] };

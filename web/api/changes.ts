@@ -43,7 +43,7 @@ export function useRefresh(
   current.current = { isWanted, refresh };
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const end = onChange((change) => {
+    const stopListening = onChange((change) => {
       if (timer !== undefined || current.current.isWanted?.(change) !== true) return;
       timer = setTimeout(() => {
         timer = undefined;
@@ -51,7 +51,7 @@ export function useRefresh(
       }, ms);
     });
     return () => {
-      end();
+      stopListening();
       clearTimeout(timer);
     };
   }, [key]);

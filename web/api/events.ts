@@ -83,23 +83,22 @@ export async function followRun(
   runUrl: string,
   { after, signal, onEvent }: ReadOptions & { readonly after: number },
 ): Promise<void> {
-  let last = after;
-  let isEnded = false;
-  for (let failures = 0; !signal.aborted && !isEnded; failures++) {
+  const read = { last: after, isEnded: false };
+  for (let failures = 0; !signal.aborted && !read.isEnded; failures++) {
     try {
-      await readEvents(`${runUrl}/events?after=${last}`, {
+      await readEvents(`${runUrl}/events?after=${read.last}`, {
         signal,
         onEvent: (event) => {
           failures = 0;
-          last = Number(event.id) || last;
-          isEnded = event.event === "done";
+          read.last = Number(event.id) || read.last;
+          read.isEnded = event.event === "done";
           onEvent(event);
         },
       });
     } catch (thrown) {
       if (isRefusal(thrown)) return;
     }
-    if (!isEnded) await pauseBeforeRetry(failures, signal);
+    if (!read.isEnded) await pauseBeforeRetry(failures, signal);
   }
 }
 

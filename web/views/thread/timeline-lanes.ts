@@ -122,7 +122,6 @@ function workByEntry(
     });
   };
   for (const step of steps) {
-    const began = Date.parse(step.started_at);
     const entry = find(step);
     const place = entry && places.get(entry);
     const caller =
