@@ -132,7 +132,7 @@ export class ChangeSubscription {
   #wake: (() => void) | null = null;
 
   /**
-   * @param ready resolves when all later changes are told; rejects if the runs cannot be read
+   * @param ready resolves once later changes are not missed; rejects if the runs cannot be read
    * @param close ends the subscription. Twice is once
    */
   constructor(
