@@ -1,5 +1,5 @@
 import { LocationProvider, Route, Router, useLocation } from "preact-iso";
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { connection } from "./api/changes.ts";
 import { api, bodyOf, needsKey } from "./api/client.ts";
 import { useQuery } from "./api/query.ts";
@@ -72,13 +72,19 @@ function Shell() {
       run: () => route(href),
     })),
   );
+  const nav = useRef<HTMLElement>(null);
+  const current = places.find(({ href }) => path === href || path.startsWith(`${href}/`))?.name;
+  // On a narrow screen the views are a row that scrolls.
+  useEffect(() => {
+    nav.current?.querySelector("[aria-current]")?.scrollIntoView({ inline: "center" });
+  }, [current]);
   const at = (pattern: string) => `${basePath}${pattern}`;
   return (
     <div class="shell">
       <a class="skip" href="#main">
         Skip to content
       </a>
-      <nav aria-label="Views">
+      <nav aria-label="Views" ref={nav}>
         <a class="brand" href={links.threads()} aria-label="Stratagraph">
           <img src={`${basePath}icon.svg`} alt="" />
           <span>Stratagraph</span>
@@ -88,7 +94,7 @@ function Shell() {
             key={name}
             class="nav-link"
             href={href}
-            aria-current={path === href || path.startsWith(`${href}/`) ? "page" : undefined}
+            aria-current={name === current ? "page" : undefined}
           >
             <Icon name={icon} />
             {name}

@@ -40,6 +40,9 @@ describe.skipIf(browserHere === null)(`The reference of the API${needsBrowser}`,
     await using tab = await inspected.open("api/createAgent", { width: 375, height: 800 });
     const { page } = tab;
     await page.getByRole("button", { name: "Edit as JSON" }).click();
+    // The row of views has scrolled to this one.
+    const link = await page.getByRole("link", { name: "API", exact: true }).boundingBox();
+    expect(link!.x + link!.width).toBeLessThanOrEqual(375);
     await page
       .getByLabel("Value as JSON")
       .fill(JSON.stringify({ body: { name: "tried", tools: ["calculator"] } }));
