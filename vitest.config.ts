@@ -7,11 +7,11 @@ const resultsFile = "coverage/test-results.json";
 /** Test files that take many seconds, longest first. They begin first, so that no worker ends long after the others. */
 const slow = [
   /e2e\/(?:examples|studio|langgraph|chat)|time-travel-p|inspector\/(?:chat|thread|checkpoints|editor|queue)/,
-  /kill-run|docs\.test|stored-encryption-on|api-fuzz|planning-p|server\/(?:checkpoints|runs)/,
-  /plan-crash|damage-p|context-fold|time-travel-memory|deployment|statements-p|tool-crash|serve-runs/,
+  /kill-run|docs\.test|stored-encryption\.|api-fuzz|runtime\/planning\.|server\/(?:checkpoints|runs)/,
+  /plan-crash|damage\.|context-fold|time-travel-memory|deployment|statements\.|tool-crash|serve-runs/,
   /experiments\/run|chat-command|api-example|growth\/rails|server\/usage|database-memory-on|remote-servers/,
   /storage\/(?:database|move)|cli\/main|cli\/answer|crash|killed|runtime\/event-loop|e2e\/package/,
-  /empty-database|disk-full|plain-data-p|build-reas|run-executor|run-streams|langgraph\/(?:runs|threads|resumed|killed|chaos)/,
+  /empty-database|disk-full|plain-data\.|build-reas|run-executor|run-streams|langgraph\/(?:runs|threads|resumed|killed|chaos)/,
 ];
 
 class SlowFirst extends BaseSequencer {

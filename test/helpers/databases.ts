@@ -61,8 +61,9 @@ function usePostgres({
 }
 
 /**
- * Returns the databases on which the tests of a file run that lie above the storage, whose own tests run on both: one that
- * the seed draws, or both with `DATABASES=both`. Without a Postgres server it is PGlite.
+ * Returns the databases on which the tests of a file run whose statements are the same on both: one that the seed draws, or
+ * both with `DATABASES=both`. Without a Postgres server it is PGlite. Tests of connections, locks, roles and migrations,
+ * and the contracts of the checkpointer and of runs, always run on both.
  * @param file the URL of the test file's module
  */
 export function drawDatabases(file: string): readonly Database["kind"][] {

@@ -1,3 +1,0 @@
-import { databaseBlobs } from "../contract/database-blobs.ts";
-
-databaseBlobs("postgres");

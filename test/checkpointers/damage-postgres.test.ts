@@ -1,4 +1,0 @@
-import { damageContract } from "../contract/damage.ts";
-import { useDatabase } from "../helpers/databases.ts";
-
-damageContract(useDatabase("postgres"));

@@ -1,4 +1,0 @@
-import { putsAheadContract } from "../contract/puts-ahead.ts";
-import { useDatabase } from "../helpers/databases.ts";
-
-putsAheadContract(useDatabase("pglite"));

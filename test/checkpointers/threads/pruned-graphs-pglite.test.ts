@@ -1,4 +1,0 @@
-import { prunedGraphs } from "../../contract/pruned-graphs.ts";
-import { useDatabase } from "../../helpers/databases.ts";
-
-prunedGraphs(useDatabase("pglite"));

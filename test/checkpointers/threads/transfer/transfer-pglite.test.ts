@@ -1,4 +1,0 @@
-import { transferContract } from "../../../contract/transfer-contract.ts";
-import { useDatabase } from "../../../helpers/databases.ts";
-
-transferContract(useDatabase("pglite"));

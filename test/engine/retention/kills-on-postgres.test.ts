@@ -1,3 +1,0 @@
-import { killsContract } from "../../contract/retention/kills.ts";
-
-killsContract("postgres");

@@ -1,3 +1,0 @@
-import { restoresContract } from "../../contract/retention/restores.ts";
-
-restoresContract("postgres");

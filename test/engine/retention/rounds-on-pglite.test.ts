@@ -1,3 +1,0 @@
-import { roundsContract } from "../../contract/retention/rounds.ts";
-
-roundsContract("pglite");

@@ -1,3 +1,0 @@
-import { archivedTenantsContract } from "../../contract/retention/tenants.ts";
-
-archivedTenantsContract("pglite");

@@ -1,3 +1,0 @@
-import { answeringContract } from "../contract/answering.ts";
-
-answeringContract("pglite");

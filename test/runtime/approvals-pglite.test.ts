@@ -1,3 +1,0 @@
-import { approvalsContract } from "../contract/approvals.ts";
-
-approvalsContract("pglite");

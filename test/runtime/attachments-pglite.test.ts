@@ -1,3 +1,0 @@
-import { attachmentsContract } from "../contract/attachments.ts";
-
-attachmentsContract("pglite");

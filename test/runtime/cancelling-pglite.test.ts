@@ -1,3 +1,0 @@
-import { cancellingContract } from "../contract/cancelling.ts";
-
-cancellingContract("pglite");

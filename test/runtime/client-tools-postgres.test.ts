@@ -1,3 +1,0 @@
-import { clientToolsContract } from "../contract/client-tools.ts";
-
-clientToolsContract("postgres");

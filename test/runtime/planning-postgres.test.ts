@@ -1,3 +1,0 @@
-import { planningContract } from "../contract/planning.ts";
-
-planningContract("postgres");

@@ -1,3 +1,0 @@
-import { replayAsNewThreadContract } from "../contract/replay-as-new-thread.ts";
-
-replayAsNewThreadContract("postgres");

@@ -1,3 +1,0 @@
-import { threadRefusalsContract } from "../contract/thread-refusals.ts";
-
-threadRefusalsContract("pglite");

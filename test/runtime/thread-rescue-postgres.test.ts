@@ -1,3 +1,0 @@
-import { threadRescueContract } from "../contract/thread-rescue.ts";
-
-threadRescueContract("postgres");

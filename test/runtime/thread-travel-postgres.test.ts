@@ -1,3 +1,0 @@
-import { threadTravelContract } from "../contract/thread-travel.ts";
-
-threadTravelContract("postgres");

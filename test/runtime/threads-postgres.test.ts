@@ -1,3 +1,0 @@
-import { threadsContract } from "../contract/threads.ts";
-
-threadsContract("postgres");

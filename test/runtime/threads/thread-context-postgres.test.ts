@@ -1,3 +1,0 @@
-import { threadContextContract } from "../../contract/thread-context.ts";
-
-threadContextContract("postgres");

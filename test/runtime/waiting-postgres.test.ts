@@ -1,3 +1,0 @@
-import { waitingContract } from "../contract/waiting.ts";
-
-waitingContract("postgres");

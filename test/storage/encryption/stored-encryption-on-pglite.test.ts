@@ -1,3 +1,0 @@
-import { storedEncryption } from "../../contract/stored-encryption.ts";
-
-storedEncryption("pglite");

@@ -1,4 +1,0 @@
-import { consolidationCrashContract } from "../../contract/consolidation-crash.ts";
-import { useDatabase } from "../../helpers/databases.ts";
-
-consolidationCrashContract(useDatabase("postgres"));
