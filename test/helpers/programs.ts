@@ -17,13 +17,14 @@ export function bundledProgram(program: string): string {
 /** The option of V8 for programs that end soon: it spends no time on faster code for PGlite's WebAssembly. */
 export const shortLived = "--liftoff-only";
 
-/** Packages of many files, whose loading is a third of the time in which a program begins. */
-const large = /^(?:@langchain\/(?!mcp)|langsmith|openai|uuid|zod)(?:\/|$)/;
+/** Packages that read files of their own, start threads or are optional. */
+const apart =
+  /^(?:@bufbuild\/re2|@electric-sql|@jitl|@langchain\/mcp|@lat\.md|@mermaid-js|@modelcontextprotocol|chokidar|eld|esbuild|graphile-worker|libphonenumber-js|markdownlint|obscenity|open|pg-native|pino|playwright-core|quickjs|tsx|vite)(?:[-/]|$)/;
 
 /**
  * Bundles the programs that tests run in processes of their own. A bundle loads in a third of the time that the sources
- * take under tsx. The programs of tests have large packages inside. Others share those with the modules of users that
- * they load.
+ * take under tsx, and in a fifth with packages inside. The programs of tests have them; others share packages with the
+ * modules of users that they load.
  */
 export async function bundlePrograms(): Promise<void> {
   const ofTests = readdirSync(join(root, "test"), { recursive: true, encoding: "utf8" })
@@ -35,10 +36,16 @@ export async function bundlePrograms(): Promise<void> {
     "examples/approval-flow/run.ts",
     "examples/langgraph-client/talk.ts",
   ];
-  await Promise.all([bundleInto(ofTests, large), bundleInto(others)]);
+  await Promise.all([
+    bundleInto(ofTests, { hasPackages: true }),
+    bundleInto(others, { hasPackages: false }),
+  ]);
 }
 
-async function bundleInto(entryPoints: string[], inside?: RegExp): Promise<void> {
+async function bundleInto(
+  entryPoints: string[],
+  { hasPackages }: { readonly hasPackages: boolean },
+): Promise<void> {
   await bundle({
     entryPoints,
     absWorkingDir: root,
@@ -69,9 +76,11 @@ async function bundleInto(entryPoints: string[], inside?: RegExp): Promise<void>
       {
         name: "leave packages outside",
         setup(build) {
-          build.onResolve({ filter: /^[^./]/ }, ({ path, kind }) =>
-            kind === "entry-point" || inside?.test(path) ? null : { path, external: true },
-          );
+          build.onResolve({ filter: /^[^./]/ }, ({ path, kind }) => {
+            // Imported when needed, a CommonJS package has no named exports in a bundle.
+            const isInside = hasPackages && kind !== "dynamic-import" && !apart.test(path);
+            return kind === "entry-point" || isInside ? null : { path, external: true };
+          });
         },
       },
     ],
