@@ -9,7 +9,7 @@ const slow = [
   /e2e\/(?:examples|studio|langgraph|chat)|time-travel-p|inspector\/(?:chat|thread|checkpoints|editor|queue)/,
   /kill-run|docs\.test|stored-encryption\.|api-fuzz|runtime\/planning\.|server\/(?:checkpoints|runs)/,
   /plan-crash|damage\.|context-fold|time-travel-memory|deployment|statements\.|tool-crash|serve-runs/,
-  /experiments\/run|chat-command|api-example|growth\/rails|server\/usage|database-memory-on|remote-servers/,
+  /experiments\/run|chat-command|api-example|growth\/rails|server\/usage|database-memory-contract|remote-servers/,
   /storage\/(?:database|move)|cli\/main|cli\/answer|crash|killed|runtime\/event-loop|e2e\/package/,
   /empty-database|disk-full|plain-data\.|build-reas|run-executor|run-streams|langgraph\/(?:runs|threads|resumed|killed|chaos)/,
 ];

@@ -1,20 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { DatabaseExperimentMemory } from "../../../src/experiment/memory/database-memory.ts";
-import { contentOf, experimentMemoryContract } from "../../contract/experiment-memory-contract.ts";
-import { experimentMemoryTables, fillTables } from "../../contract/experiment-memory-tables.ts";
+import { contentOf } from "../../contract/experiment-memory-contract.ts";
 import { useChildren } from "../../helpers/child-process.ts";
 import { useDatabase } from "../../helpers/databases.ts";
 import { afterChanges } from "./programs/nth-change.ts";
 
 const database = useDatabase("postgres");
 const start = useChildren();
-
-experimentMemoryContract("on postgres", {
-  available: database.available,
-  create: () => new DatabaseExperimentMemory(database.shared.pool),
-  fill: fillTables(database),
-});
-experimentMemoryTables(database);
 
 describe.skipIf(!database.available)("experiment memory that processes share", () => {
   test("is whole after a process was killed while it wrote, and can be gone on with", async () => {
