@@ -39,7 +39,7 @@ describe("stratagraph migrate", () => {
     const { code, out } = await cli("migrate");
     expect(code).toBe(0);
     expect(out).toMatch(/schema +part +version +applied\n/);
-    expect(out).toMatch(/stratagraph +platform +13 *\n/);
+    expect(out).toMatch(/stratagraph +platform +14 *\n/);
     const { parts } = (await json("migrate")) as {
       parts: { schema: string; name: string; applied: number }[];
     };
