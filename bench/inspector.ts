@@ -81,11 +81,11 @@ const keeper = await seeded.addAgent({
     output: { message: "Done." },
   },
 });
-// An input has at most 1 MiB. The messages of a thread add up.
-const megabyte = { message: "x".repeat(1_000_000) };
+// An input has at most a megabyte of JSON. The messages of a thread add up.
+const megabyte = { message: "x".repeat(999_900) };
 const large = await startRun(seeded, keeper, megabyte);
 await endOf(seeded, large);
-for (let turn = 1; turn < 5; turn++)
+for (let turn = 1; turn < 6; turn++)
   await endOf(seeded, await startRun(seeded, keeper, { ...megabyte, thread: large.thread }));
 const client = await database.pool.connect();
 await client.query(
