@@ -146,9 +146,12 @@ export function runQueueContract(
         );
       };
       one.start();
-      // Once it has looked, and found nothing: until then runs are queued, and begin later.
+      // Once it has looked, and found nothing: until then runs are queued, and begin later. None is added before.
+      let added = 0;
       const addNext = async () => {
         for (const end of one.ends.values()) end();
+        if (one.began().length < added) return null;
+        added += 1;
         return (await add(one)).epoch;
       };
       await expect.poll(addNext, { interval: 5 }).toBe(1);
