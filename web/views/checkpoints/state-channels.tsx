@@ -1,9 +1,10 @@
 import { useLocation } from "preact-iso";
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import { CopyButton } from "../../components/copy-button.tsx";
 import { formatBytes, formatCount } from "../../components/format.ts";
 import { JsonTree } from "../../components/json-tree.tsx";
 import { Show } from "../../components/states.tsx";
+import { TypedField } from "../../components/typed-field.tsx";
 import { searchJson } from "./search-json.ts";
 import { type Channel, type StoredState, useChannel } from "./stored-state.ts";
 
@@ -36,7 +37,12 @@ export function StateChannels({ threadId, stored }: { threadId: string; stored: 
   const others = channels.filter(({ name }) => tiers.every((tier) => tier.name !== name));
   return (
     <>
-      <SearchBox text={text} onSearch={(q) => set({ q })} />
+      <TypedField
+        label="Search keys and values of the state"
+        placeholder="Search keys and values"
+        value={text}
+        onChange={(q) => set({ q })}
+      />
       {text === "" ? null : <Matches channels={channels} text={text} />}
       <div class="tiers">
         {tiers.map(({ name, says }) => {
@@ -81,26 +87,6 @@ export function StateChannels({ threadId, stored }: { threadId: string; stored: 
         ))}
       </ul>
     </>
-  );
-}
-
-/** A text to look for; the address has it once typing has paused. */
-function SearchBox({ text, onSearch }: { text: string; onSearch: (text: string) => void }) {
-  const [typed, setTyped] = useState(text);
-  useEffect(() => {
-    if (typed === text) return undefined;
-    const timer = setTimeout(() => onSearch(typed), 200);
-    return () => clearTimeout(timer);
-  }, [typed]);
-  return (
-    <input
-      class="input"
-      type="search"
-      aria-label="Search keys and values of the state"
-      placeholder="Search keys and values"
-      value={typed}
-      onInput={(event) => setTyped(event.currentTarget.value)}
-    />
   );
 }
 

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
+import { TypedField } from "../../components/typed-field.tsx";
 import { formatCounted, missing } from "./figures.ts";
 import type { Report, Run } from "./report-data.ts";
 import { Pager, ScrollingTable, Section, Swatch, usePager } from "./section.tsx";
@@ -54,7 +55,11 @@ export function Reflections({ report }: { report: Report }) {
         ))}
       </fieldset>
       <div class="search-bar">
-        <Search value={query["find"] ?? ""} onChange={(find) => set({ find })} />
+        <TypedField
+          label="Search reflections"
+          value={query["find"] ?? ""}
+          onChange={(find) => set({ find })}
+        />
         <p class="found" role="status">
           {foundText(runs.length, { text, found: matching.length, longest })}
         </p>
@@ -117,27 +122,6 @@ function foundText(
   if (runs === 0) return "Choose a run.";
   if (text === "") return formatCounted(longest, "cycle");
   return `${found.toLocaleString("en")} of ${formatCounted(longest, "cycle")}`;
-}
-
-/** A field whose text counts once typing has paused. */
-function Search({ value, onChange }: { value: string; onChange: (text: string) => void }) {
-  const [typed, setTyped] = useState(value);
-  useEffect(() => setTyped(value), [value]);
-  useEffect(() => {
-    if (typed === value) return undefined;
-    const timer = setTimeout(() => onChange(typed), 200);
-    return () => clearTimeout(timer);
-  }, [typed]);
-  return (
-    <input
-      class="input"
-      type="search"
-      aria-label="Search reflections"
-      placeholder="Search reflections"
-      value={typed}
-      onInput={(event) => setTyped(event.currentTarget.value)}
-    />
-  );
 }
 
 /** A text; a long one opens with a button. */

@@ -1,6 +1,6 @@
 import "../../styles/memory.css";
 import { useLocation } from "preact-iso";
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { api, bodyOf } from "../../api/client.ts";
 import { usePages } from "../../api/pages.ts";
 import { useQuery } from "../../api/query.ts";
@@ -11,6 +11,7 @@ import { useShortcuts } from "../../components/shortcuts.tsx";
 import { Empty, Failure, Loading } from "../../components/states.tsx";
 import { Ago } from "../../components/time.tsx";
 import { say } from "../../components/toast.tsx";
+import { TypedField } from "../../components/typed-field.tsx";
 import { VirtualList } from "../../components/virtual-list.tsx";
 import { links } from "../../links.ts";
 import { useAgents } from "../threads/threads-view.tsx";
@@ -67,7 +68,8 @@ export function MemoryView() {
       }
     >
       <div class="toolbar">
-        <Typed
+        <TypedField
+          grows
           id="memory-search"
           label="Search memories"
           value={q}
@@ -98,7 +100,7 @@ export function MemoryView() {
             </option>
           ))}
         </select>
-        <Typed
+        <TypedField
           id="memory-user"
           label="User"
           value={user}
@@ -266,37 +268,6 @@ function NoMemories({ q }: { q: string }) {
         end. Add one by hand, or choose another filter.
       </p>
     </Empty>
-  );
-}
-
-/** A text whose change counts once typing has paused. */
-function Typed({
-  id,
-  label,
-  value,
-  onChange,
-}: {
-  id: string;
-  label: string;
-  value: string;
-  onChange: (text: string) => void;
-}) {
-  const [typed, setTyped] = useState(value);
-  useEffect(() => {
-    if (typed === value) return undefined;
-    const timer = setTimeout(() => onChange(typed), 250);
-    return () => clearTimeout(timer);
-  }, [typed]);
-  return (
-    <input
-      id={id}
-      class={id === "memory-search" ? "input grow" : "input"}
-      type="search"
-      aria-label={label}
-      placeholder={label}
-      value={typed}
-      onInput={(event) => setTyped(event.currentTarget.value)}
-    />
   );
 }
 
