@@ -32,6 +32,8 @@ export function Timeline(props: TimelineProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const content = useRef<HTMLDivElement>(null);
   const isFollowing = useRef(true);
+  /** Where the box was scrolled to last, by the reader or to follow. */
+  const lastTop = useRef(0);
   const isAway = useSignal(false);
   const { value: turns } = conversation.turns;
   const first = turns?.[0]?.key;
@@ -49,7 +51,9 @@ export function Timeline(props: TimelineProps) {
     const [element, inner] = [scroller.current, content.current];
     if (element === null || inner === null) return undefined;
     const observer = new ResizeObserver(() => {
-      if (isFollowing.current) element.scrollTop = element.scrollHeight;
+      if (!isFollowing.current) return;
+      element.scrollTop = element.scrollHeight;
+      lastTop.current = element.scrollTop;
     });
     observer.observe(inner);
     observer.observe(element);
@@ -59,7 +63,10 @@ export function Timeline(props: TimelineProps) {
     const { current: element } = scroller;
     if (element === null) return;
     const left = element.scrollHeight - element.scrollTop - element.clientHeight;
-    isFollowing.current = left < nearEnd;
+    // The event of a scroll to the end may come after more text. Only who scrolls up leaves the end.
+    isFollowing.current =
+      left < nearEnd || (isFollowing.current && element.scrollTop >= lastTop.current);
+    lastTop.current = element.scrollTop;
     isAway.value = !isFollowing.current;
     before.current = { first, height: element.scrollHeight, top: element.scrollTop };
     if (element.scrollTop < nearStart && !isFollowing.current) void conversation.loadEarlier();
