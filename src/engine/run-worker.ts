@@ -1,7 +1,7 @@
 import { hostname } from "node:os";
 import type { Clock, IdSource } from "../clock.ts";
 import { packageVersion } from "../own-package.ts";
-import type { Database } from "../storage/database.ts";
+import { type Database, vacuumChanged } from "../storage/database.ts";
 import type { Platform } from "../storage/platform/open-platform.ts";
 import { isInScope, type WorkerScope } from "../storage/platform/runs/create-run.ts";
 import { readRunVersions } from "../storage/platform/runs/run-versions.ts";
@@ -29,7 +29,7 @@ export interface RunWorkerOptions
   /** Archives and deletes what has reached its age, until the signal aborts. */
   readonly retention: (signal: AbortSignal) => ReturnType<UpkeepJob>;
   /** Tells other processes of the same database what changes here. */
-  readonly database: Pick<Database, "openNotices">;
+  readonly database: Pick<Database, "kind" | "pool" | "openNotices">;
   readonly clock: Clock;
   readonly ids: IdSource;
   /** Runs that execute at the same time. 0: other processes execute runs and send webhooks. */
@@ -45,6 +45,8 @@ export interface RunWorkerOptions
 const channel = "stratagraph_runs";
 /** Milliseconds between two looks for threads of stateless runs to be deleted. */
 const ephemeralEveryMs = 30_000;
+/** Between looks at the tables of an embedded database, as autovacuum looks at those of a server. */
+const vacuumEveryMs = 60_000;
 /** The notice that a run was queued which its process did not begin. */
 const queued = "queued";
 
@@ -197,6 +199,10 @@ export function createRunWorker(options: RunWorkerOptions): RunWorker {
           jobs: [ephemeralThreadsJob(ephemeral)],
         }),
       ];
+      if (options.database.kind === "pglite") {
+        const vacuum = () => vacuumChanged(options.database.pool);
+        upkeeps.push(startUpkeep({ clock, onError, everyMs: vacuumEveryMs, jobs: [vacuum] }));
+      }
       // A process without workers leaves it to those that have some.
       if (concurrency > 0) {
         const due = dueRunsJob({ platform, onRuns, onError, isStopped: isStopping });

@@ -214,6 +214,25 @@ export async function reclaimSpace(pool: DatabasePool, folder: string): Promise<
   }
 }
 
+/**
+ * Vacuums and analyzes the tables of an embedded database that have changed, as autovacuum does on a server, with its
+ * thresholds: more than 50 rows and a tenth of the table were written since the last time, or more than 50 and a fifth are
+ * dead. Without it plans are made for empty tables, and indexes keep the entries of removed rows. Takes the one session for
+ * a table at a time.
+ *
+ * @returns the tables, in quotes where their names need them
+ */
+export async function vacuumChanged(pool: DatabasePool): Promise<readonly string[]> {
+  // Counts of the last second may not be there yet.
+  await pool.query("select pg_stat_force_next_flush()");
+  const { rows } = await pool.query<{ name: string }>(
+    `select format('%I.%I', schemaname, relname) as name from pg_stat_user_tables
+    where n_mod_since_analyze > 50 + n_live_tup / 10 or n_dead_tup > 50 + n_live_tup / 5 order by 1`,
+  );
+  for (const { name } of rows) await pool.query(`vacuum (analyze) ${name}`);
+  return rows.map(({ name }) => name);
+}
+
 async function bytesIn(folder: string): Promise<number> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile());

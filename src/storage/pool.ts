@@ -4,7 +4,8 @@ import { StratagraphError } from "../errors.ts";
 export interface QueryConfig {
   text: string;
   /**
-   * Prepares the statement under this name, once a session, so that a server plans it no more than that. One text a
+   * Prepares the statement under this name, once a session. In a transaction of its own it is planned once a session as
+   * well, without its values: the plan must suit all of them, and a partitioned table would be locked whole. One text a
    * name, of one statement; at most 63 bytes. Without effect on a statement that has no values on PGlite, and where
    * prepared statements are turned off.
    */

@@ -51,6 +51,12 @@ export interface BeginText {
 }
 
 /**
+ * A plan that suits all values is kept. By default Postgres plans a statement again each time that it takes its values for
+ * a better plan, which costs more than many a statement takes to run.
+ */
+const onePlan = "set local plan_cache_mode = force_generic_plan";
+
+/**
  * Runs one statement in a transaction of its own. Begin, statement and commit travel together where the client pipelines;
  * the commit of a statement that failed is a rollback.
  *
@@ -72,9 +78,12 @@ export async function runAlone<Row>(
  */
 export async function runTogether<Row>(
   client: DatabaseClient,
-  { text, shown = (failure) => failure }: BeginText,
+  given: BeginText,
   statements: readonly QueryConfig[],
 ): Promise<QueryResult<Row>[]> {
+  const { shown = (failure) => failure } = given;
+  const areNamed = statements.every(({ name }) => name !== undefined);
+  const text = areNamed ? `${given.text}; ${onePlan}` : given.text;
   if (client.pipelines !== true) return runInTurn<Row>(client, { text, shown }, statements);
   const begun = client.query(text);
   const ran = statements.map((statement) => client.query<Row>(statement));

@@ -12,7 +12,7 @@ import {
   toPage,
 } from "./checks.ts";
 import { InvalidValueError, NotFoundError } from "./errors.ts";
-import type { PlatformTables, Principal } from "./platform.ts";
+import { type PlatformTables, preparedName, type Principal } from "./platform.ts";
 
 /** What a key may allow. `*` is all of them but {@link serverScopes}. */
 export const scopes = [
@@ -152,7 +152,7 @@ export class ApiKeys {
     const now = clock.now();
     return withAllTenants(tenants.pool, async (client) => {
       const { rows } = await client.query<StoredKey>({
-        name: `stratagraph_verify_${createHash("md5").update(schema).digest("hex")}`,
+        name: preparedName(this.tables, "verify"),
         text: `select k.tenant_id, k.key_hash, k.scopes, k.expires_at, k.revoked_at, k.last_used_at, t.suspended_at
         from ${schema}.api_key k join ${schema}.tenant t on t.id = k.tenant_id where k.id = $1::uuid`,
         values: [keyId],

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { Clock, IdSource } from "../../clock.ts";
 import type { TenantPool } from "../tenant.ts";
 
@@ -8,6 +9,11 @@ export interface PlatformTables {
   readonly schema: string;
   readonly clock: Clock;
   readonly ids: IdSource;
+}
+
+/** Returns the name under which sessions prepare a statement, one for each schema. @param name at most 18 characters */
+export function preparedName({ schema }: Pick<PlatformTables, "schema">, name: string): string {
+  return `stratagraph_${name}_${createHash("md5").update(schema).digest("hex")}`;
 }
 
 /** A caller that a key identified. */

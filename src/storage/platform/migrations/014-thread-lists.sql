@@ -20,3 +20,12 @@ create index on {schema}.agent_instance (tenant_id, title_key) where title_key i
 create index on {schema}.agent_instance (tenant_id, thread_id collate "C");
 drop index if exists {schema}.agent_instance_tenant_id_status_created_at_idx;
 drop index if exists {schema}.agent_instance_tenant_id_id_idx;
+
+-- A thread that is made with its first run is as new as the run: a second write would change all its indexes once more.
+create or replace function {schema}.run_changed() returns trigger language plpgsql as $run_changed$
+begin
+  update {schema}.agent_instance set updated_at = now()
+  where tenant_id = new.tenant_id and id = new.instance_id and updated_at < now();
+  return null;
+end
+$run_changed$;

@@ -13,10 +13,17 @@ import {
 } from "./events.ts";
 import type { Partitions } from "../partitions.ts";
 import type { ValueCipher } from "../../encryption/value-cipher.ts";
-import type { PlatformTables } from "../platform.ts";
+import { type PlatformTables, preparedName } from "../platform.ts";
 import type { NewClaim } from "./create-run.ts";
 import { type Run, toRun } from "./runs.ts";
-import { type FinishedState, maxRunBytes, putBack, runColumns, type RunRow } from "./run-rows.ts";
+import {
+  type FinishedState,
+  maxRunBytes,
+  newestFirst,
+  putBack,
+  runColumns,
+  type RunRow,
+} from "./run-rows.ts";
 
 /** Claims of other workers that a claim meets before it gives up until the next call. */
 const maxRaces = 20;
@@ -66,6 +73,7 @@ export class RunClaims {
       const until = new Date(now.getTime() + by.leaseMs);
       try {
         const { rows } = await queryAllTenants<RunRow>(tenants.pool, {
+          name: preparedName(this.tables, "claim"),
           text: claimStatement(schema),
           values: [now, worker, until, this.#lastTenant, by.kinds ?? null, by.labels ?? []],
         });
@@ -238,12 +246,12 @@ function claimStatement(schema: string): string {
   const group = `select r.tenant_id, r.kind, r.labels from ${schema}.run r where r.state = 'queued'`;
   const first = "order by r.tenant_id, r.kind, r.labels limit 1";
   const due = `from ${schema}.run r where r.state = 'queued' and r.tenant_id = t.tenant_id and r.kind = t.kind
-      and r.labels = t.labels and r.run_at <= $1::timestamptz and not exists (
-      select from ${schema}.run o where o.tenant_id = r.tenant_id and o.thread_id = r.thread_id and o.id <> r.id
+      and r.labels = t.labels and r.run_at <= $1::timestamptz and coalesce((
+      select false from ${schema}.run o where o.tenant_id = r.tenant_id and o.thread_id = r.thread_id and o.id <> r.id
         and (o.state = 'running'
           or (o.state in ('awaiting_human', 'awaiting_tool', 'awaiting_event') and r.kind <> 'graph')
           or (o.state = 'queued' and o.kind = 'resume' and r.kind <> 'resume')
-          or (o.state = 'queued' and o.seq < r.seq and o.run_at <= $1::timestamptz)))
+          or (o.state = 'queued' and o.seq < r.seq and o.run_at <= $1::timestamptz)) ${newestFirst}), true)
     order by r.priority desc, r.run_at, r.id limit 1`;
   return `with recursive walk (tenant_id, kind, labels, is_rest, place) as (
     select f.*, 1 from (

@@ -4,10 +4,10 @@ import { queryTenant, withTenant } from "../../tenant.ts";
 import { checkCount, checkId, checkText, checkTime, jsonbText, sealedText } from "../checks.ts";
 import { NotFoundError } from "../errors.ts";
 import type { Queryable } from "../../pool.ts";
-import type { PlatformTables } from "../platform.ts";
+import { preparedName, type PlatformTables } from "../platform.ts";
 import { hasNoInputRails, titleOfRequest } from "./thread-title.ts";
 import { refuseOthers } from "./run-rows.ts";
-import { maxRunBytes, runColumns, type RunKind, type RunRow } from "./run-rows.ts";
+import { maxRunBytes, newestFirst, runColumns, type RunKind, type RunRow } from "./run-rows.ts";
 
 export interface NewRun {
   readonly instanceId: string;
@@ -111,10 +111,11 @@ export async function createRunOnNewThread(
   const { tenantId, given } = of;
   const definitionId = checkId("agent", given.definitionId);
   const { rows } = await queryTenant<RunRow>(tenants, tenantId, {
+    name: preparedName(tables, "first_run"),
     // A foreign key alone would take the version of another tenant.
     text: `with instance as (
       insert into ${schema}.agent_instance (id, tenant_id, definition_id, agent_id, agent, thread_id, metadata, is_ephemeral, created_at, updated_at, title)
-      select $14::uuid, $2::uuid, d.id, d.agent_id, $15, $16, '{}', $18, $17::timestamptz, $17,
+      select $14::uuid, $2::uuid, d.id, d.agent_id, $15, $16, '{}', $18, $17::timestamptz, greatest($17, now()),
         case when $19::text is not null and ${hasNoInputRails} then $19::json end
       from ${schema}.agent_definition d where d.tenant_id = $2::uuid and d.id = $11::uuid
       returning id, tenant_id, thread_id, removed_seq
@@ -192,13 +193,15 @@ function insertStatement(schema: string, from: string): string {
     case when i.taken then $9 end, case when i.taken then $10::timestamptz end, case when i.taken then $8::timestamptz end,
     i.labels
   from (
-    select i.id, i.thread_id, greatest((select max(seq) ${others}), i.removed_seq) + 1 as seq,
+    select i.id, i.thread_id, greatest((select o.seq ${others} ${newestFirst}), i.removed_seq) + 1 as seq,
       i.labels, $9::text is not null and ($12::text[] is null or $3 = any($12::text[])) and i.labels <@ $13::text[] and $6::timestamptz <= $8::timestamptz
         and (select t.suspended_at is null from ${schema}.tenant t where t.id = $2::uuid)
-        and not exists (select ${others} and (o.state = 'running'
+        and coalesce((select false ${others} and (o.state = 'running'
           or (o.state = 'queued' and (o.kind = 'resume' or o.run_at <= $8::timestamptz))
-          or (o.state in ('awaiting_human', 'awaiting_tool', 'awaiting_event') and $3 <> 'graph'))) as taken
+          or (o.state in ('awaiting_human', 'awaiting_tool', 'awaiting_event') and $3 <> 'graph')) ${newestFirst}), true) as taken
     from (select i.*, coalesce((select d.worker_labels from ${schema}.agent_definition d
       where d.tenant_id = $2::uuid and d.id = $11::uuid), '{}') as labels from ${from}) i
+    -- So that the subqueries run once, not for each use of their columns.
+    offset 0
   ) i returning ${runColumns}`;
 }

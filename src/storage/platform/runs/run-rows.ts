@@ -22,6 +22,12 @@ export const runKinds = ["turn", "resume", "replay", "graph"] as const;
 
 export type RunKind = (typeof runKinds)[number];
 
+/**
+ * Ends a subquery for one of a thread's runs `o`. The order is that of one index, which is therefore used by a plan without
+ * statistics as well, made when the table was empty: it would read all runs of the tenant else.
+ */
+export const newestFirst = "order by o.seq desc limit 1";
+
 export interface SummaryRow {
   readonly id: string;
   readonly tenant_id: string;
