@@ -7,7 +7,13 @@ import {
   endsSession,
   toDatabaseError,
 } from "./errors.ts";
-import type { DatabaseClient, DatabasePool, QueryConfig, QueryResult } from "./pool.ts";
+import {
+  type DatabaseClient,
+  type DatabasePool,
+  type QueryConfig,
+  type QueryResult,
+  StatementNames,
+} from "./pool.ts";
 
 /**
  * A pool with one session: a second client waits until the first is released. So a `pool.query` by code that holds a
@@ -127,6 +133,7 @@ export class PGliteConnection {
   /** Keys of the locks held by users of this, whichever of its pools they came through. */
   readonly heldLocks = new Set<string>();
   readonly #session = new Session();
+  readonly #names = new StatementNames();
   #database: PGliteLike | undefined;
   #statements: PGliteStatements | undefined;
   #closed = false;
@@ -157,12 +164,18 @@ export class PGliteConnection {
     if (!database)
       throw new DatabaseUnavailableError("its session was lost before this", null, undefined);
     const config: QueryConfig = typeof query === "string" ? { text: query } : query;
-    const { text, name } = config;
+    const { text, name: given } = config;
     const parameters = (values ?? config.values ?? []).map(toParameter);
     try {
       const results =
         parameters.length > 0
-          ? [await this.#statements!.run<Row>({ text, name, values: parameters })]
+          ? [
+              await this.#statements!.run<Row>({
+                text,
+                name: given ?? this.#names.of(text),
+                values: parameters,
+              }),
+            ]
           : ((await database.exec(text)) as Results<Row>[]);
       // A commit, even of a transaction that failed, ends it; its tag may be that of a rollback to a savepoint.
       if (results.at(-1)?.command === "COMMIT") this.#maybeInTransaction = false;

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { StratagraphError } from "../errors.ts";
 
 /** One statement and its values, as node-postgres takes it. */
@@ -65,6 +66,32 @@ export interface DatabasePool extends Queryable {
   connect(): Promise<DatabaseClient>;
   /** Waits for clients that are checked out, then closes. */
   end(): Promise<void>;
+}
+
+/** Texts of statements that a pool remembers. */
+const maxTexts = 2_000;
+
+/** Names for statements without one that are sent again, so that each session parses them once. */
+export class StatementNames {
+  readonly #names = new Map<string, string | null>();
+
+  /** @param areSent not any more once a pooler was found to lose what they name */
+  constructor(public areSent = true) {}
+
+  /** The name of a statement; none for its first use, which may be its last. */
+  of(text: string): string | undefined {
+    const known = this.#names.get(text);
+    if (typeof known === "string") return known;
+    if (known === undefined) {
+      if (this.#names.size < maxTexts) this.#names.set(text, null);
+      return undefined;
+    }
+    // The same in all processes: where a pooler shares sessions, none runs what another has prepared under a name.
+    const hash = createHash("sha256").update(text).digest("hex");
+    const name = `repeated-${hash.slice(0, 40)}`;
+    this.#names.set(text, name);
+    return name;
+  }
 }
 
 /** Postgres cuts longer names off without an error, so that two of them may become one. */

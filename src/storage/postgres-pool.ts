@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import type { Writable } from "node:stream";
 import type { Pool, PoolClient } from "pg";
 import {
@@ -7,6 +6,7 @@ import {
   type QueryConfig,
   type QueryResult,
   redactUrl,
+  StatementNames,
 } from "./pool.ts";
 import {
   DatabaseBusyError,
@@ -100,32 +100,6 @@ function openPool(
 interface PostgresPoolOptions extends Pick<PostgresOptions, "connectTimeoutMs" | "maxConnections"> {
   readonly preparedStatements: boolean;
   readonly direct?: Pool | undefined;
-}
-
-/** Texts of statements that a pool remembers. */
-const maxTexts = 2_000;
-
-/** Names for statements that are sent again, so that each session plans them once. */
-class StatementNames {
-  readonly #names = new Map<string, string | null>();
-
-  /** @param areSent not any more once a pooler was found to lose what they name */
-  constructor(public areSent: boolean) {}
-
-  /** The name of a statement; none for its first use, which may be its last. */
-  of(text: string): string | undefined {
-    const known = this.#names.get(text);
-    if (typeof known === "string") return known;
-    if (known === undefined) {
-      if (this.#names.size < maxTexts) this.#names.set(text, null);
-      return undefined;
-    }
-    // The same in all processes: where a pooler shares sessions, none runs what another has prepared under a name.
-    const hash = createHash("sha256").update(text).digest("hex");
-    const name = `repeated-${hash.slice(0, 40)}`;
-    this.#names.set(text, name);
-    return name;
-  }
 }
 
 class PostgresPool implements DatabasePool {

@@ -105,6 +105,21 @@ export function databaseContract(database: TestDatabase): void {
       client.release();
     });
 
+    test("prepares a statement without a name when it is sent again", async () => {
+      const client = await pool.connect();
+      const text = "select id from notes where id > $1";
+      const names = async () => {
+        await client.query(text, [1]);
+        const prepared = "select name from pg_prepared_statements where statement = $1";
+        return (await client.query(prepared, [text])).rows;
+      };
+      expect(await names()).toEqual([]);
+      const again = await names();
+      expect(again).toEqual([{ name: expect.stringMatching(/^repeated-[\da-f]{40}$/) }]);
+      expect(await names()).toEqual(again);
+      client.release();
+    });
+
     test("gives the last result of several statements, and counts changed rows", async () => {
       expect((await pool.query("select 1 as a; select 2 as b")).rows).toEqual([{ b: 2 }]);
       const inserted = await pool.query(
