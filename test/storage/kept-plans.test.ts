@@ -16,30 +16,45 @@ for (const kind of ["pglite", "postgres"] as const) {
       const { id: tenantId } = await platform.tenants.create({ name: "many" });
       const agent = await platform.agents.create(tenantId, { name: "a", definition: {} });
       const by = { worker: "w", leaseMs: 60_000 };
+      const create = (claim?: typeof by) => {
+        const given = { threadId: randomUUID(), agent: "a", isEphemeral: false, request: {} };
+        const run = { ...given, definitionId: agent.id };
+        return platform.runs.createOnNewThread(tenantId, run, claim);
+      };
+      const end = { state: "complete", result: null } as const;
+      const first = await create(by);
+      await platform.claims.finish(first, end);
+      const { instanceId, threadId } = first;
       const readsOfRuns = async () => {
-        const create = (claim?: typeof by) => {
-          const given = { threadId: randomUUID(), agent: "a", isEphemeral: false, request: {} };
-          const run = { ...given, definitionId: agent.id };
-          return platform.runs.createOnNewThread(tenantId, run, claim);
-        };
-        const end = { state: "complete", result: null } as const;
         const read = await pool.during(async () => {
           await platform.claims.finish(await create(by), end);
-          await create();
-          await platform.claims.finish((await platform.claims.claim(by))!, end);
+          const { id } = await platform.runs.create(tenantId, {
+            instanceId,
+            request: {},
+            priority: 9,
+          });
+          const run = await platform.claims.claim(by);
+          expect(run).toMatchObject({ id });
+          await platform.claims.finish(run!, end);
         });
         return [...read.values()].map(({ run }) => run ?? 0);
       };
       const [, claimed] = await readsOfRuns();
       expect(claimed).toBeGreaterThan(0);
+      // A thousand threads, half of them queued, and one of three hundred runs.
       await withAllTenants(database.shared.pool, (client) =>
         client.query(
           `with made as (
             insert into stratagraph.agent_instance (id, tenant_id, definition_id, agent, thread_id)
             select gen_random_uuid(), '${tenantId}', '${agent.id}', 'a', gen_random_uuid()::text from generate_series(1, 1000)
             returning id, thread_id
-          ) insert into stratagraph.run (id, tenant_id, instance_id, thread_id, seq, kind, request, state)
-          select gen_random_uuid(), '${tenantId}', id, thread_id, 1, 'turn', '{}', case when row_number() over () % 2 = 0 then 'complete' else 'queued' end from made`,
+          ), runs (id, thread_id, seq, state) as (
+            select id, thread_id, 1, case when row_number() over () % 2 = 0 then 'complete' else 'queued' end from made
+            union all select $1::uuid, $2, n, 'complete' from generate_series(100, 400) n
+          )
+          insert into stratagraph.run (id, tenant_id, instance_id, thread_id, seq, kind, request, state)
+          select gen_random_uuid(), '${tenantId}', id, thread_id, seq, 'turn', '{}', state from runs`,
+          [instanceId, threadId],
         ),
       );
       expect(Math.max(...(await readsOfRuns()))).toBeLessThan(10);

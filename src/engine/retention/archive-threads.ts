@@ -4,6 +4,7 @@ import { type DurableSaver, durableSaver } from "../../durable-saver.ts";
 import { StratagraphError } from "../../errors.ts";
 import type { Threads } from "../../runtime/threads/threads.ts";
 import type { PlatformTables } from "../../storage/platform/platform.ts";
+import { activeStates } from "../../storage/platform/runs/run-rows.ts";
 import type { Archive, ArchiveLine, Archives } from "../../storage/retention/archives.ts";
 import { rowLine, type StoredRow, type StoredRows } from "../../storage/retention/stored-rows.ts";
 import { withTenant } from "../../storage/tenant.ts";
@@ -84,7 +85,7 @@ export function cursorOf({ lastId, threadId }: IdleThread): string {
 
 function isUnderWay(schema: string): string {
   return `exists (select from ${schema}.run r where r.tenant_id = $1::uuid and r.thread_id = t.thread_id
-    and r.state in ('queued', 'running', 'awaiting_human', 'awaiting_tool'))`;
+    and r.state in ${activeStates})`;
 }
 
 /** Thins the checkpoints of a thread to those that end turns; null if it is in use. */

@@ -29,3 +29,7 @@ begin
   return null;
 end
 $run_changed$;
+
+-- Claims look at the runs of a thread that have not ended, however many have.
+create index run_active on {schema}.run (tenant_id, thread_id, seq)
+  where state in ('queued', 'running', 'awaiting_human', 'awaiting_tool', 'awaiting_event');

@@ -17,6 +17,7 @@ import { type PlatformTables, preparedName } from "../platform.ts";
 import type { NewClaim } from "./create-run.ts";
 import { type Run, toRun } from "./runs.ts";
 import {
+  activeStates,
   type FinishedState,
   maxRunBytes,
   newestFirst,
@@ -248,7 +249,7 @@ function claimStatement(schema: string): string {
   const due = `from ${schema}.run r where r.state = 'queued' and r.tenant_id = t.tenant_id and r.kind = t.kind
       and r.labels = t.labels and r.run_at <= $1::timestamptz and coalesce((
       select false from ${schema}.run o where o.tenant_id = r.tenant_id and o.thread_id = r.thread_id and o.id <> r.id
-        and (o.state = 'running'
+        and o.state in ${activeStates} and (o.state = 'running'
           or (o.state in ('awaiting_human', 'awaiting_tool', 'awaiting_event') and r.kind <> 'graph')
           or (o.state = 'queued' and o.kind = 'resume' and r.kind <> 'resume')
           or (o.state = 'queued' and o.seq < r.seq and o.run_at <= $1::timestamptz)) ${newestFirst}), true)

@@ -7,7 +7,14 @@ import type { Queryable } from "../../pool.ts";
 import { preparedName, type PlatformTables } from "../platform.ts";
 import { hasNoInputRails, titleOfRequest } from "./thread-title.ts";
 import { refuseOthers } from "./run-rows.ts";
-import { maxRunBytes, newestFirst, runColumns, type RunKind, type RunRow } from "./run-rows.ts";
+import {
+  activeStates,
+  maxRunBytes,
+  newestFirst,
+  runColumns,
+  type RunKind,
+  type RunRow,
+} from "./run-rows.ts";
 
 export interface NewRun {
   readonly instanceId: string;
@@ -196,7 +203,7 @@ function insertStatement(schema: string, from: string): string {
     select i.id, i.thread_id, greatest((select o.seq ${others} ${newestFirst}), i.removed_seq) + 1 as seq,
       i.labels, $9::text is not null and ($12::text[] is null or $3 = any($12::text[])) and i.labels <@ $13::text[] and $6::timestamptz <= $8::timestamptz
         and (select t.suspended_at is null from ${schema}.tenant t where t.id = $2::uuid)
-        and coalesce((select false ${others} and (o.state = 'running'
+        and coalesce((select false ${others} and o.state in ${activeStates} and (o.state = 'running'
           or (o.state = 'queued' and (o.kind = 'resume' or o.run_at <= $8::timestamptz))
           or (o.state in ('awaiting_human', 'awaiting_tool', 'awaiting_event') and $3 <> 'graph')) ${newestFirst}), true) as taken
     from (select i.*, coalesce((select d.worker_labels from ${schema}.agent_definition d

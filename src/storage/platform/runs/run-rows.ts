@@ -22,9 +22,13 @@ export const runKinds = ["turn", "resume", "replay", "graph"] as const;
 
 export type RunKind = (typeof runKinds)[number];
 
+/** The states of runs that have not ended, as the index `run_active` has them. Their turn waits, or is to come. */
+export const activeStates =
+  "('queued', 'running', 'awaiting_human', 'awaiting_tool', 'awaiting_event')";
+
 /**
- * Ends a subquery for one of a thread's runs `o`. The order is that of one index, which is therefore used by a plan without
- * statistics as well, made when the table was empty: it would read all runs of the tenant else.
+ * Ends a subquery for one of a thread's runs `o`. The order is that of two indexes, one of which is therefore used by a
+ * plan without statistics as well, made when the table was empty: it would read all runs of the tenant else.
  */
 export const newestFirst = "order by o.seq desc limit 1";
 
@@ -119,7 +123,7 @@ const endsAtOnce = `(state in ('awaiting_human', 'awaiting_tool', 'awaiting_even
 
 /** What a request at `$3` to cancel a run sets. `$4`: whether what a graph's run wrote is removed. */
 export const cancelAssignments = `
-  cancel_requested_at = case when state in ('queued', 'running', 'awaiting_human', 'awaiting_tool', 'awaiting_event')
+  cancel_requested_at = case when state in ${activeStates}
     then coalesce(cancel_requested_at, $3) else cancel_requested_at end,
   rollback = case when not $4 or kind <> 'graph' or rollback is not null or state not in ('queued', 'running') then rollback
     when state = 'queued' and started_at is null then 'done' else 'asked' end,
