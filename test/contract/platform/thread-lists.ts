@@ -165,7 +165,17 @@ export function threadListsContract(subject: PlatformSubject): void {
       await execute(gone, [tenantId, made[1]]);
       const { items } = await instances.list(tenantId, { cursor: next! });
       expect(items.map(({ threadId }) => threadId)).toEqual(made.slice(2));
-      for (const cursor of ["x", "1", `-1.${tenantId}`, `1.${tenantId}x`, `1e3.${tenantId}`])
+      const forged = [
+        "x",
+        "1",
+        `-1.${tenantId}`,
+        `1.${tenantId}x`,
+        `1e3.${tenantId}`,
+        `${"1".repeat(17)}.${tenantId}`,
+        `1234.${"-".repeat(36)}`,
+        next!.slice(0, -1),
+      ];
+      for (const cursor of forged)
         await expect(instances.list(tenantId, { cursor })).rejects.toThrow(InvalidCursorError);
     });
 
