@@ -180,6 +180,58 @@ describe.each(drawDatabases(import.meta.url))("streams of events on %s", (kind) 
     },
   );
 
+  it.skipIf(!database.available)(
+    "are 1,000 for a tenant, those of all routes together, until one ends",
+    async () => {
+      const api = await start([], { concurrency: 0 });
+      const other = await api.join();
+      const path = await runOf(api);
+      const threads = "/threads/0198c0de-0000-7000-8000-000000000001";
+      const streams = new EventStreams(api.base, 1_000);
+      const principal = { tenantId: api.tenantId, keyId: api.keyId, scopes: ["*"] };
+      const closing = new AbortController().signal;
+      async function* texts() {
+        yield "one";
+        yield "another";
+      }
+      const open = async () => {
+        const call = { principal, request: new Request("http://x"), closing };
+        const reader = streams.respondWith(call, texts, {}).body!.getReader();
+        await reader.read();
+        return reader;
+      };
+      const opened = await Promise.all(Array.from({ length: 999 }, open));
+      const last = await api.stream("/v1/changes");
+      expect([last.status, await last.next()]).toMatchObject([200, { event: "ready" }]);
+      const graph = { assistant_id: "helper", input: {}, if_not_exists: "create" };
+      const config = { stream: true };
+      for (const [method, to, body] of [
+        ["GET", "/v1/changes", undefined],
+        ["GET", `${path}/events`, undefined],
+        ["POST", path.replace(/\/[^/]+$/, ""), { ...hello, config }],
+        ["POST", `${path}/turns/stream`, hello],
+        ["POST", `${path}/resume`, { answer: "approve", config }],
+        ["POST", `${threads}/runs/stream`, graph],
+        ["POST", "/runs/stream", graph],
+        ["GET", `/runs/${path.split("/").at(-1)}/stream`, undefined],
+        ["POST", `${threads}/stream/events`, { channels: [] }],
+      ] as const) {
+        const refused = await api.send(method, to, { body });
+        expect([to, refused.json]).toMatchObject([to, { status: 429, limit: "streams" }]);
+        expect(refused.headers.get("retry-after")).toBe("5");
+      }
+      expect((await api.send("GET", "/v1/runs")).json["runs"]).toHaveLength(1);
+      const others = await api.stream("/v1/changes", { key: other.key });
+      expect(others.status).toBe(200);
+      await opened[0]?.cancel();
+      const again = await api.stream("/v1/changes");
+      expect(again.status).toBe(200);
+      for (const stream of [last, others, again]) stream.close();
+      await Promise.all(opened.map((reader) => reader.cancel()));
+      await api.send("POST", `${path}/cancel`);
+    },
+  );
+
   it.skipIf(!database.available)("follow a run that another server executes", async () => {
     const { held, reply } = holding("It is 42.");
     const api = await start([{ calls: calls(2) }, reply]);
