@@ -1,5 +1,6 @@
 import { AIMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
+import { EventPages } from "../../src/server/runs/event-pages.ts";
 import { EventStreams } from "../../src/server/runs/event-streams.ts";
 import { runRoutes } from "../../src/server/runs/routes.ts";
 import { drawDatabases, useDatabase } from "../helpers/databases.ts";
@@ -34,6 +35,29 @@ async function runOf(api: RunServer, definition: object = helper): Promise<strin
   const { json } = await api.post(runs, hello);
   return `${runs}/${String(json["run_id"])}`;
 }
+
+it("pages of a log have 50 events and 128 KiB at most, and few events after large ones", async () => {
+  const asked: object[] = [];
+  const sizes = [1, 2, 30, 50, 0];
+  const read = async (_tenantId: string, _runId: string, of: { readonly after?: number }) => {
+    asked.push(of);
+    const { after = 0 } = of;
+    return Array.from({ length: sizes.shift() ?? 0 }, (_, at) => {
+      return { seq: after + at + 1, at: "", event: "thought", data: {} };
+    });
+  };
+  const pages = new EventPages({ read }, { tenantId: "t", id: "r" }, 7);
+  for (let page = 0; page < 6; page += 1) await pages.next();
+  const maxBytes = 131_072;
+  expect(asked).toEqual([
+    { after: 7, limit: 50, maxBytes },
+    { after: 8, limit: 2, maxBytes },
+    { after: 10, limit: 4, maxBytes },
+    { after: 40, limit: 50, maxBytes },
+    { after: 90, limit: 50, maxBytes },
+    { after: 90, limit: 2, maxBytes },
+  ]);
+});
 
 describe.each(drawDatabases(import.meta.url))("streams of events on %s", (kind) => {
   const database = useDatabase(kind);

@@ -505,6 +505,7 @@ export function callsContract(database: TestDatabase): void {
       expect(second.items[0]).not.toHaveProperty("messages");
       const { items } = await runtime.threads.calls({ threadId, turn: 1, whole: true });
       expect(items).toMatchObject([{ response: { content: "Two." } }]);
+      expect((await runtime.threads.calls({ threadId, limit: 3 })).next).toBeNull();
       const [time, id] = first.next!.split("_");
       for (const cursor of [
         "x",

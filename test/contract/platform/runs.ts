@@ -372,6 +372,13 @@ export function runsContract(subject: PlatformSubject): void {
       expect(await events.read(tenantId, claim.id, { after: 2, limit: 2 })).toEqual(
         all.slice(2, 4),
       );
+      // Each has seven bytes of JSON: the one at which the limit is reached is the last.
+      for (const [maxBytes, count] of [
+        [1, 1],
+        [14, 2],
+        [15, 3],
+      ] as const)
+        expect(await events.read(tenantId, claim.id, { maxBytes })).toEqual(all.slice(0, count));
       await expect(events.append(claim, some(0, 1_001))).rejects.toThrow(InvalidValueError);
       await expect(events.read(tenantId, claim.id, { limit: 0 })).rejects.toThrow(
         InvalidValueError,
