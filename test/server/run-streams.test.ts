@@ -59,6 +59,50 @@ it("pages of a log have 50 events and 128 KiB at most, and few events after larg
   ]);
 });
 
+it("a comment comes 15 s after the last text, and the key is checked once in 15 s", async () => {
+  const clock = new ManualClock();
+  const times = [10_000, 30_000];
+  const isDue = () => times.includes(clock.monotonic());
+  const changed = async (ms: number) => {
+    clock.advance(Math.min(ms, 5_000));
+    return isDue();
+  };
+  const follower = { reset: () => {}, release: () => {}, changed };
+  let checks = 0;
+  const verify = async () => ((checks += 1), { principal: {} });
+  const lastEvent = () => times.filter((time) => time <= clock.monotonic()).length;
+  const base = {
+    clock,
+    signals: { follow: () => follower, tailOf: () => undefined },
+    platform: {
+      apiKeys: { verify },
+      runs: { progress: async () => ({ state: "running", lastEvent: lastEvent() }) },
+      events: { read: async () => [{ seq: lastEvent(), at: "", event: "thought", data: {} }] },
+    },
+  } as unknown as RunServer["base"];
+  const response = new EventStreams(base, 1).respond(
+    {
+      principal: { tenantId: "t", keyId: "k", scopes: ["*"] },
+      request: new Request("http://x"),
+      closing: new AbortController().signal,
+    },
+    { runId: "r", after: 0, until: "run", hasRetry: false },
+  );
+  const reader = response.body!.getReader() as ReadableStreamDefaultReader<Uint8Array>;
+  const seen: unknown[] = [];
+  while (seen.length < 4) {
+    const { value } = await reader.read();
+    seen.push([new TextDecoder().decode(value).split("\n")[0], clock.monotonic(), checks]);
+  }
+  expect(seen).toEqual([
+    ["id: 1", 10_000, 0],
+    [": heartbeat", 25_000, 1],
+    ["id: 2", 30_000, 1],
+    [": heartbeat", 45_000, 2],
+  ]);
+  await reader.cancel();
+});
+
 describe.each(drawDatabases(import.meta.url))("streams of events on %s", (kind) => {
   const database = useDatabase(kind);
   const start = useRunServers(database);
@@ -218,8 +262,10 @@ describe.each(drawDatabases(import.meta.url))("streams of events on %s", (kind) 
         yield "one";
         yield "another";
       }
+      const call = { principal, request: new Request("http://x"), closing };
+      // One that is not read does not count.
+      const unread = streams.respondWith(call, texts, {});
       const open = async () => {
-        const call = { principal, request: new Request("http://x"), closing };
         const reader = streams.respondWith(call, texts, {}).body!.getReader();
         await reader.read();
         return reader;
@@ -240,9 +286,9 @@ describe.each(drawDatabases(import.meta.url))("streams of events on %s", (kind) 
         ["GET", `/runs/${path.split("/").at(-1)}/stream`, undefined],
         ["POST", `${threads}/stream/events`, { channels: [] }],
       ] as const) {
-        const refused = await api.send(method, to, { body });
-        expect([to, refused.json]).toMatchObject([to, { status: 429, limit: "streams" }]);
-        expect(refused.headers.get("retry-after")).toBe("5");
+        const refused = await api.stream(to, { method, body });
+        refused.close();
+        expect([to, refused.status, refused.headers["retry-after"]]).toEqual([to, 429, "5"]);
       }
       expect((await api.send("GET", "/v1/runs")).json["runs"]).toHaveLength(1);
       const others = await api.stream("/v1/changes", { key: other.key });
@@ -251,7 +297,7 @@ describe.each(drawDatabases(import.meta.url))("streams of events on %s", (kind) 
       const again = await api.stream("/v1/changes");
       expect(again.status).toBe(200);
       for (const stream of [last, others, again]) stream.close();
-      await Promise.all(opened.map((reader) => reader.cancel()));
+      await Promise.all([unread.body?.cancel(), ...opened.map((reader) => reader.cancel())]);
       await api.send("POST", `${path}/cancel`);
     },
   );
