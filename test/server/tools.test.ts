@@ -86,6 +86,12 @@ describe("tools of a tenant", () => {
       cursor = `&cursor=${encodeURIComponent(json["next_cursor"] as string)}`;
     }
     expect(paged).toEqual(all);
+    const whole = await send("GET", `/v1/tools?limit=${all.length}`);
+    expect([names(whole.json).length, whole.json["next_cursor"]]).toEqual([all.length, null]);
+    // The cursor of registered tools is none of the others.
+    const { json: registered } = await send("GET", "/v1/tools?limit=1");
+    const wrong = `filter=builtin:true&cursor=${String(registered["next_cursor"])}`;
+    expect((await send("GET", `/v1/tools?${wrong}`)).json["type"]).toBe("/problems/invalid_cursor");
     const listed = async (query: string) => names((await send("GET", `/v1/tools?${query}`)).json);
     expect(await listed("filter=name:calculator")).toEqual(["calculator"]);
     expect(await listed("filter=builtin:false,name:a2")).toEqual(["a2"]);
