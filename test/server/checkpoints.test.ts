@@ -4,6 +4,7 @@ import { createServer, type ServerBase } from "../../src/create-server.ts";
 import { defineTool } from "../../src/index.ts";
 import type { Threads } from "../../src/runtime/threads/threads.ts";
 import { StateViewer } from "../../src/server/checkpoints/shown-state.ts";
+import { createSecrets } from "../../src/tools/secrets.ts";
 import type { Run } from "../../src/storage/platform/runs/runs.ts";
 import { listenForTest, type SendOptions, tenantA } from "../helpers/api-server.ts";
 import { drawDatabases, useDatabase } from "../helpers/databases.ts";
@@ -51,6 +52,16 @@ describe("a state", () => {
       },
     });
   });
+});
+
+it("a state has references in place of the values of secrets, whatever the scope", async () => {
+  const secrets = createSecrets({ get: () => "open sesame" });
+  await secrets.resolve("{{secret:TOKEN}}");
+  const principal = { tenantId: tenantA, keyId: "k", scopes: ["*"] };
+  const viewer = new StateViewer({ threads: {} as Threads, secrets }, "t", principal);
+  const values = { output: "It says open sesame." };
+  const shown = await viewer.shown(values, { values });
+  expect(shown).toEqual({ output: "It says {{secret:TOKEN}}." });
 });
 
 describe.each(drawDatabases(import.meta.url))("on %s", (kind) => {

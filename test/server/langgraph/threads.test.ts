@@ -79,6 +79,16 @@ it("values of threads are left out of an answer beyond 32 MiB", async () => {
   expect(await show(half + 1)).toEqual([true, false, false, 2]);
   // A state that is too large itself counts as 16 MiB.
   expect(await show(16_777_216)).toEqual([false, false, false, 2]);
+  const head = { values: { text: "" }, interrupts: { task: [{ value: "Sure?" }] } };
+  for (const [bytes, expected] of [
+    [33_554_432, head],
+    [33_554_433, { values: null, interrupts: {} }],
+  ] as const) {
+    const presenter = new ThreadPresenter(runtime as never, principal);
+    const thread = { threadId: "a", agent: null, metadata: {} } as FoundThread;
+    const { values, interrupts } = await presenter.show(thread, { ...head, bytes });
+    expect({ values, interrupts }).toEqual(expected);
+  }
   // A search by values reads 128 MiB at most.
   text = "x".repeat(9_000_000);
   reads = 0;
