@@ -118,12 +118,12 @@ describe.skipIf(!database.available)("a client that does not read", () => {
 });
 
 describe.skipIf(!database.available)("a stream whose client takes nothing", () => {
-  it("ends in time and is not counted any more, and one without events lasts", async () => {
+  it("ends in time and is not counted any more, and those with nothing left to take last", async () => {
     const api = await start([], {
       concurrency: 0,
       limits: { readTimeoutMs: 200 },
       routes: (base) =>
-        runRoutes(base, { maxStreams: 2 })
+        runRoutes(base, { maxStreams: 3 })
           .filter(({ operationId }) => operationId === "followRun")
           .map((route) => ({ ...route, path: `/limited${route.path}`, operationId: "limited" })),
     });
@@ -135,6 +135,8 @@ describe.skipIf(!database.available)("a stream whose client takes nothing", () =
     const pathOf = ({ id }: Run) => `/limited${runs}/${id}/events`;
     const quiet = await api.stream(pathOf(idle));
     await quiet.block();
+    const reading = await api.stream(pathOf(full));
+    for (let at: unknown; at !== all.at(-1);) at = (await reading.next())?.data["at"];
     const stuck = await api.stream(pathOf(full));
     const statusOf = async () => {
       const other = await api.stream(`${pathOf(full)}?follow=false`);
@@ -147,7 +149,10 @@ describe.skipIf(!database.available)("a stream whose client takes nothing", () =
     const still = [{ event: "thought", data: { content: "Still here." } }];
     await api.server.platform.events.append(idle, still);
     expect(await quiet.next()).toMatchObject({ data: { content: "Still here." } });
+    await api.server.platform.events.append(full, still);
+    expect(await reading.next()).toMatchObject({ data: { content: "Still here." } });
     quiet.close();
+    reading.close();
     for (const claim of [full, idle]) await finish(api, claim);
   }, 60_000);
 });
