@@ -152,6 +152,10 @@ describe("experiments over HTTP", () => {
     expect(rest.json["next_cursor"]).toBeNull();
     const of = (answer: typeof first) => answer.json["entries"] as unknown[];
     expect([...of(first), ...of(rest)]).toEqual(entries);
+    for (const cursor of ["x", "1x", "-1", "1e2", "1234567890"]) {
+      const refused = await api.get(`${path}?cursor=${cursor}`);
+      expect([cursor, refused.json["type"]]).toEqual([cursor, "/problems/invalid_cursor"]);
+    }
     for (const missing of ["/cycles/4", "/cycles/22"])
       expect((await api.get(`/${logs}/runs/drift.seed-2${missing}`)).status).toBe(404);
   });
