@@ -110,6 +110,61 @@ describe("the check of a definition", () => {
     const { problems } = await checked({ source: `name: a\nllm_config:\n${keys}` });
     expect(problems).toHaveLength(200);
     expect(problems[0]).toMatchObject({ line: 3, column: 3 });
+    const unreadable = await checked({ source: "a: 1\n".repeat(202) });
+    expect(unreadable.problems).toHaveLength(200);
+  });
+
+  const many = (count: number, of: unknown = 1) => Array.from({ length: count }, () => of);
+  it.each([
+    ["", 200, "entries", (count: number) => Object.fromEntries(many(count).entries())],
+    ["tools", 1_000, "entries", (count: number) => ({ tools: many(count, "calculator") })],
+    ["tools", 200, "tools that are written out", (count: number) => ({ tools: many(count) })],
+    ["workflow_graph.nodes", 1_000, "entries", (count: number) => graphOf({ nodes: many(count) })],
+    ["workflow_graph.edges", 2_000, "entries", (count: number) => graphOf({ edges: many(count) })],
+    ["guardrail_config.input_rails", 100, "entries", railsOf("input_rails")],
+    ["guardrail_config.output_rails", 100, "entries", railsOf("output_rails")],
+    [
+      "guardrail_config.tool_rails.rules",
+      100,
+      "entries",
+      (count: number) => ({ guardrail_config: { tool_rails: { rules: many(count) } } }),
+    ],
+    [
+      "workflow_graph",
+      200_000,
+      "characters of expressions",
+      // 100,000 characters in a condition, and the rest in templates, whose braces may be nested.
+      (count: number) =>
+        graphOf({
+          edges: [{ condition: "x".repeat(100_000) }],
+          nodes: [{ prompt: `A text } \${{}${"y".repeat(count - 100_009)}} and \${z}.` }],
+        }),
+    ],
+  ])("refuses more than the limit in %j, %d %s, before others are checked", async (...of) => {
+    const [path, most, what, definitionOf] = of;
+    const message = `at most ${most} ${what}`;
+    const { problems } = await checked({ definition: definitionOf(most + 1) });
+    const pointer = path === "" ? "" : `/${path.replaceAll(".", "/")}`;
+    expect(problems).toEqual([{ path, pointer, message, found: String(most + 1) }]);
+    const full = await checked({ definition: definitionOf(most) });
+    expect(full.problems.map((one) => one["message"])).not.toContain(message);
+  });
+
+  it("refuses more than 1 MiB of JSON, and what the server sets", async () => {
+    const definitionOf = (characters: number) => ({ x: "x".repeat(characters) });
+    const most = 1_048_576 - JSON.stringify(definitionOf(0)).length;
+    const message = "expected at most 1 MiB of JSON";
+    const { problems } = await checked({ definition: definitionOf(most + 1) });
+    expect(problems).toEqual([{ path: "", pointer: "", message }]);
+    const full = await checked({ definition: definitionOf(most) });
+    expect(full.problems.map((one) => one["message"])).not.toContain(message);
+    const row = { id: "a", tenant_id: "b", created_at: "c", updated_at: "d" };
+    const stored = await checked({ definition: { name: "helper", ...row } });
+    expect(stored.problems).toEqual(
+      Object.keys(row).map((path) => {
+        return { path, pointer: `/${path}`, message: "set by the server; leave it out" };
+      }),
+    );
   });
 
   it("refuses texts of more than 1 MiB, and bodies of neither form", async () => {
@@ -126,9 +181,8 @@ describe("the check of a definition", () => {
   });
 
   it("takes a text of 1 MiB whose JSON is twice as long", async () => {
-    const source = `name: a\nsystem_prompt: |\n${'  "\n'.repeat(250_000)}`;
-    const { problems } = await checked({ source });
-    expect(problems).not.toMatchObject([{ message: expect.stringContaining("tokens") }]);
+    const comment = '"'.repeat(1_048_576 - "name: a #".length);
+    expect(await checked({ source: `name: a #${comment}` })).toMatchObject({ ok: true });
   });
 
   it("needs a key that reads agents", async () => {
@@ -222,6 +276,12 @@ describe("on pglite, the check of a definition", () => {
     expect(problems).toEqual([]);
     expect(graph?.nodes.map(({ id }) => id)).toContain("read");
   });
+});
+
+const graphOf = (graph: object) => ({ workflow_graph: graph });
+
+const railsOf = (name: string) => (count: number) => ({
+  guardrail_config: { [name]: Array.from({ length: count }, () => 1) },
 });
 
 /** Lists of nine aliases of the list before, so many levels deep. */

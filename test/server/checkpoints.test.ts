@@ -4,6 +4,7 @@ import { createServer, type ServerBase } from "../../src/create-server.ts";
 import { defineTool } from "../../src/index.ts";
 import type { Threads } from "../../src/runtime/threads/threads.ts";
 import { StateViewer } from "../../src/server/checkpoints/shown-state.ts";
+import { createSecrets } from "../../src/tools/secrets.ts";
 import type { Run } from "../../src/storage/platform/runs/runs.ts";
 import { listenForTest, type SendOptions, tenantA } from "../helpers/api-server.ts";
 import { drawDatabases, useDatabase } from "../helpers/databases.ts";
@@ -33,13 +34,34 @@ describe("a state", () => {
     const values = { output: text, redactions };
     const { output } = await viewerOf(values, []).shown(values, { values });
     expect(output).toBe("<EMAIL_1> ".repeat(312_500));
-    const large = { output: text.repeat(4), status: "COMPLETED" };
+    // Of two bytes each; the rest are quotes, keys and braces.
+    const full = { output: "é".repeat(8_388_591), status: "COMPLETED" };
+    expect(Buffer.byteLength(JSON.stringify(full))).toBe(16_777_216);
+    expect(await viewerOf(full, ["*"]).shown(full, { values: full })).toEqual(full);
+    const large = { ...full, output: `${full.output}.` };
     const shown = viewerOf(large, ["*"]).shown(large, { values: large });
     await expect(shown).rejects.toMatchObject({
       type: "invalid_input",
-      facts: { extensions: { channel_bytes: { output: 20_000_002, status: 11 } } },
+      facts: {
+        detail:
+          "The state has more than 16,777,216 bytes of JSON. Ask for one channel: channel=NAME under /v1, select=values.NAME in LangGraph's protocol.",
+        extensions: {
+          code: "state_too_large",
+          channel_bytes: { output: 16_777_185, status: 11 },
+        },
+      },
     });
   });
+});
+
+it("a state has references in place of the values of secrets, whatever the scope", async () => {
+  const secrets = createSecrets({ get: () => "open sesame" });
+  await secrets.resolve("{{secret:TOKEN}}");
+  const principal = { tenantId: tenantA, keyId: "k", scopes: ["*"] };
+  const viewer = new StateViewer({ threads: {} as Threads, secrets }, "t", principal);
+  const values = { output: "It says open sesame." };
+  const shown = await viewer.shown(values, { values });
+  expect(shown).toEqual({ output: "It says {{secret:TOKEN}}." });
 });
 
 describe.each(drawDatabases(import.meta.url))("on %s", (kind) => {
@@ -151,8 +173,11 @@ describe.each(drawDatabases(import.meta.url))("on %s", (kind) => {
         next = /<([^>]+)>/.exec(headers.get("link") ?? "")?.[1] ?? null;
       }
       expect(pages).toEqual(ids);
-      const { json } = await tenant.send("GET", `${path}?before=${ids[1]}&limit=2`);
-      expect(listed(json).map((one) => one.id)).toEqual(ids.slice(2, 4));
+      const older = await tenant.send("GET", `${path}?before=${ids[1]}&limit=2`);
+      expect(listed(older.json).map((one) => one.id)).toEqual(ids.slice(2, 4));
+      const link = /<([^>]+)>/.exec(older.headers.get("link") ?? "")?.[1] ?? "";
+      const { json } = await tenant.send("GET", link);
+      expect(listed(json).map((one) => one.id)).toEqual(ids.slice(4, 6));
       const ofThread = `/v1/threads/${threadId}/checkpoints`;
       for (const at of [
         "?limit=3",
@@ -165,8 +190,10 @@ describe.each(drawDatabases(import.meta.url))("on %s", (kind) => {
         ];
         expect([byRun.status, byThread.json]).toEqual([200, byRun.json]);
       }
-      const { json: bad } = await tenant.send("GET", `${path}?cursor=x`);
-      expect(bad["type"]).toBe("/problems/invalid_cursor");
+      for (const cursor of ["x", `${ids[1]}0`, `0${ids[1]}`, ids[1]?.toUpperCase()]) {
+        const { json: bad } = await tenant.send("GET", `${path}?cursor=${cursor}`);
+        expect([cursor, bad["type"]]).toEqual([cursor, "/problems/invalid_cursor"]);
+      }
     });
 
     it("are empty before a run begins, and unknown to other agents, tenants and keys", async () => {
@@ -241,8 +268,12 @@ describe.each(drawDatabases(import.meta.url))("on %s", (kind) => {
       });
       const one = await tenant.send("GET", `${path}/${checkpoints[0]?.id}?channel=status`, { key });
       expect(one.json["state"]).toEqual({ status: "COMPLETED" });
-      const none = await tenant.send("GET", `${path}/${checkpoints[0]?.id}?channel=nothing`);
-      expect(none.json).toMatchObject({ status: 400, errors: [{ pointer: "/channel" }] });
+      const { redactions } = last.json["state"] as { redactions: unknown };
+      expect(redactions).toEqual({ "<EMAIL_1>": { label: "EMAIL" } });
+      for (const channel of ["nothing", "constructor"]) {
+        const none = await tenant.send("GET", `${path}/${checkpoints[0]?.id}?channel=${channel}`);
+        expect(none.json).toMatchObject({ status: 400, errors: [{ pointer: "/channel" }] });
+      }
     });
 
     it("are compared with their parent, or with one that is named", async () => {

@@ -1,8 +1,71 @@
 import { AIMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
+import { contextRoutes } from "../../src/server/checkpoints/context-routes.ts";
+import type { ApiBase } from "../../src/server/ports.ts";
+import { noUsage } from "../../src/state/usage.ts";
+import { startApi } from "../helpers/api-server.ts";
 import { drawDatabases, useDatabase } from "../helpers/databases.ts";
 import { calculates, useRunServers } from "../helpers/run-server.ts";
 import { plannerReplies } from "../helpers/run-plan.ts";
+
+it("results of subtasks are redacted, then cut to 2 KiB", async () => {
+  const email = "ada@example.org";
+  const done = (result: unknown) => ({
+    status: "done",
+    worker: "w",
+    depth: 0,
+    attempts: 1,
+    started_at: null,
+    ended_at: null,
+    error: null,
+    result,
+    usage: noUsage,
+  });
+  const results = { a: `${"x".repeat(2_044)}${email}`, b: "x".repeat(2_046), c: `I am ${email}.` };
+  const ids = Object.keys(results);
+  const plan = {
+    node: "",
+    within: [],
+    plan: {
+      success_criteria: `Write to ${email}.`,
+      subtasks: ids.map((id) => ({ id, description: email, dependencies: [] })),
+    },
+    criteria_met: null,
+    gaps: [],
+    depth: 0,
+    criticalPath: { ids: ["a"], ms: 1 },
+    levels: [ids],
+    waiting: [],
+    subtasks: Object.fromEntries(Object.entries(results).map(([id, one]) => [id, done(one)])),
+  };
+  const redactions = { "<EMAIL_1>": { label: "EMAIL", value: email } };
+  const threads = { plans: async () => [plan], stateAt: async () => ({ values: { redactions } }) };
+  const base = {
+    platform: { instances: { onThread: async () => ({}) } },
+    runtimes: { use: (_: string, read: (of: object) => unknown) => read({ runtime: { threads } }) },
+  } as unknown as ApiBase;
+  const { send } = await startApi({ routes: contextRoutes(base) });
+  const shown = async (key: string) => {
+    const { json } = await send("GET", "/v1/threads/t/plans", { key });
+    const [first] = json["plans"] as { success_criteria: string; subtasks: object[] }[];
+    return { ...first, redacted: json["redacted"] };
+  };
+  const hidden = await shown("sg_a_checkpoints:read");
+  expect(JSON.stringify(hidden)).not.toContain("ada@");
+  expect(hidden).toMatchObject({
+    redacted: true,
+    success_criteria: "Write to <EMAIL_1>.",
+    subtasks: [
+      { description: "<EMAIL_1>", result: `${"x".repeat(2_044)}<EMA`, result_bytes: 2_055 },
+      { result: results.b, result_bytes: 2_048 },
+      { result: "I am <EMAIL_1>.", result_bytes: 17 },
+    ],
+  });
+  expect(await shown("sg_a_*")).toMatchObject({
+    redacted: false,
+    subtasks: [{ result: `${"x".repeat(2_044)}ada@` }, {}, { result: results.c }],
+  });
+});
 
 describe.each(drawDatabases(import.meta.url))("on %s", (kind) => {
   const database = useDatabase(kind);

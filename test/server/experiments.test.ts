@@ -128,8 +128,9 @@ describe("experiments over HTTP", () => {
       [0, 1],
       [0, 1],
     ]);
-    for (const cursor of ["none", Buffer.from("../../etc/passwd").toString("base64url")])
-      expect((await api.get(`/${logs}?cursor=${cursor}`)).status).toBe(400);
+    const cursorOf = (name: string) => Buffer.from(name).toString("base64url");
+    for (const cursor of ["none", cursorOf("../../etc/passwd"), `${cursorOf("drift.seed-1")}=`])
+      expect([cursor, (await api.get(`/${logs}?cursor=${cursor}`)).status]).toEqual([cursor, 400]);
   });
 
   it("show what a run logged in one cycle", async () => {
@@ -152,6 +153,10 @@ describe("experiments over HTTP", () => {
     expect(rest.json["next_cursor"]).toBeNull();
     const of = (answer: typeof first) => answer.json["entries"] as unknown[];
     expect([...of(first), ...of(rest)]).toEqual(entries);
+    for (const cursor of ["x", "1x", "-1", "1e2", "1234567890"]) {
+      const refused = await api.get(`${path}?cursor=${cursor}`);
+      expect([cursor, refused.json["type"]]).toEqual([cursor, "/problems/invalid_cursor"]);
+    }
     for (const missing of ["/cycles/4", "/cycles/22"])
       expect((await api.get(`/${logs}/runs/drift.seed-2${missing}`)).status).toBe(404);
   });

@@ -79,6 +79,23 @@ describe.each(drawDatabases(import.meta.url))("on %s", (kind) => {
         cursor = page.json["next_cursor"] as string | null;
       }
       expect(pages).toEqual(after);
+      // A page ends with a whole superstep: of the nodes side by side it has both.
+      const left = after.findIndex(({ node }) => node === "left");
+      for (const [limit, size] of [
+        [left, left],
+        [left + 1, left + 2],
+        [left + 2, left + 2],
+      ]) {
+        const page = entriesOf(await server.send("GET", `${path}?limit=${limit}`));
+        expect([limit, page.length]).toEqual([limit, size]);
+      }
+      expect((await server.send("GET", `${path}?limit=10000`)).status).toBe(200);
+      expect((await server.send("GET", `${path}?limit=10001`)).status).toBe(400);
+      const id = String(after[0]?.["checkpoint_id"]);
+      for (const forged of ["x", id.slice(1), `${id}0`]) {
+        const refused = await server.send("GET", `${path}?cursor=${forged}`);
+        expect([forged, refused.json["type"]]).toEqual([forged, "/problems/invalid_cursor"]);
+      }
       const { key } = await server.join();
       expect((await server.send("GET", path, { key })).status).toBe(404);
     });

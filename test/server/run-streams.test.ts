@@ -1,5 +1,6 @@
 import { AIMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
+import { EventPages } from "../../src/server/runs/event-pages.ts";
 import { EventStreams } from "../../src/server/runs/event-streams.ts";
 import { runRoutes } from "../../src/server/runs/routes.ts";
 import { drawDatabases, useDatabase } from "../helpers/databases.ts";
@@ -34,6 +35,73 @@ async function runOf(api: RunServer, definition: object = helper): Promise<strin
   const { json } = await api.post(runs, hello);
   return `${runs}/${String(json["run_id"])}`;
 }
+
+it("pages of a log have 50 events and 128 KiB at most, and few events after large ones", async () => {
+  const asked: object[] = [];
+  const sizes = [1, 2, 30, 50, 0];
+  const read = async (_tenantId: string, _runId: string, of: { readonly after?: number }) => {
+    asked.push(of);
+    const { after = 0 } = of;
+    return Array.from({ length: sizes.shift() ?? 0 }, (_, at) => {
+      return { seq: after + at + 1, at: "", event: "thought", data: {} };
+    });
+  };
+  const pages = new EventPages({ read }, { tenantId: "t", id: "r" }, 7);
+  for (let page = 0; page < 6; page += 1) await pages.next();
+  const maxBytes = 131_072;
+  expect(asked).toEqual([
+    { after: 7, limit: 50, maxBytes },
+    { after: 8, limit: 2, maxBytes },
+    { after: 10, limit: 4, maxBytes },
+    { after: 40, limit: 50, maxBytes },
+    { after: 90, limit: 50, maxBytes },
+    { after: 90, limit: 2, maxBytes },
+  ]);
+});
+
+it("a comment comes 15 s after the last text, and the key is checked once in 15 s", async () => {
+  const clock = new ManualClock();
+  const times = [10_000, 30_000];
+  const isDue = () => times.includes(clock.monotonic());
+  const changed = async (ms: number) => {
+    clock.advance(Math.min(ms, 5_000));
+    return isDue();
+  };
+  const follower = { reset: () => {}, release: () => {}, changed };
+  let checks = 0;
+  const verify = async () => ((checks += 1), { principal: {} });
+  const lastEvent = () => times.filter((time) => time <= clock.monotonic()).length;
+  const base = {
+    clock,
+    signals: { follow: () => follower, tailOf: () => undefined },
+    platform: {
+      apiKeys: { verify },
+      runs: { progress: async () => ({ state: "running", lastEvent: lastEvent() }) },
+      events: { read: async () => [{ seq: lastEvent(), at: "", event: "thought", data: {} }] },
+    },
+  } as unknown as RunServer["base"];
+  const response = new EventStreams(base, 1).respond(
+    {
+      principal: { tenantId: "t", keyId: "k", scopes: ["*"] },
+      request: new Request("http://x"),
+      closing: new AbortController().signal,
+    },
+    { runId: "r", after: 0, until: "run", hasRetry: false },
+  );
+  const reader = response.body!.getReader() as ReadableStreamDefaultReader<Uint8Array>;
+  const seen: unknown[] = [];
+  while (seen.length < 4) {
+    const { value } = await reader.read();
+    seen.push([new TextDecoder().decode(value).split("\n")[0], clock.monotonic(), checks]);
+  }
+  expect(seen).toEqual([
+    ["id: 1", 10_000, 0],
+    [": heartbeat", 25_000, 1],
+    ["id: 2", 30_000, 1],
+    [": heartbeat", 45_000, 2],
+  ]);
+  await reader.cancel();
+});
 
 describe.each(drawDatabases(import.meta.url))("streams of events on %s", (kind) => {
   const database = useDatabase(kind);
@@ -177,6 +245,60 @@ describe.each(drawDatabases(import.meta.url))("streams of events on %s", (kind) 
       await stream.rest();
       const again = await api.stream(`/limited${path}/events`);
       expect((await again.rest()).length).toBe(1);
+    },
+  );
+
+  it.skipIf(!database.available)(
+    "are 1,000 for a tenant, those of all routes together, until one ends",
+    async () => {
+      const api = await start([], { concurrency: 0 });
+      const other = await api.join();
+      const path = await runOf(api);
+      const threads = "/threads/0198c0de-0000-7000-8000-000000000001";
+      const streams = new EventStreams(api.base, 1_000);
+      const principal = { tenantId: api.tenantId, keyId: api.keyId, scopes: ["*"] };
+      const closing = new AbortController().signal;
+      async function* texts() {
+        yield "one";
+        yield "another";
+      }
+      const call = { principal, request: new Request("http://x"), closing };
+      // One that is not read does not count.
+      const unread = streams.respondWith(call, texts, {});
+      const open = async () => {
+        const reader = streams.respondWith(call, texts, {}).body!.getReader();
+        await reader.read();
+        return reader;
+      };
+      const opened = await Promise.all(Array.from({ length: 999 }, open));
+      const last = await api.stream("/v1/changes");
+      expect([last.status, await last.next()]).toMatchObject([200, { event: "ready" }]);
+      const graph = { assistant_id: "helper", input: {}, if_not_exists: "create" };
+      const config = { stream: true };
+      for (const [method, to, body] of [
+        ["GET", "/v1/changes", undefined],
+        ["GET", `${path}/events`, undefined],
+        ["POST", path.replace(/\/[^/]+$/, ""), { ...hello, config }],
+        ["POST", `${path}/turns/stream`, hello],
+        ["POST", `${path}/resume`, { answer: "approve", config }],
+        ["POST", `${threads}/runs/stream`, graph],
+        ["POST", "/runs/stream", graph],
+        ["GET", `/runs/${path.split("/").at(-1)}/stream`, undefined],
+        ["POST", `${threads}/stream/events`, { channels: [] }],
+      ] as const) {
+        const refused = await api.stream(to, { method, body });
+        refused.close();
+        expect([to, refused.status, refused.headers["retry-after"]]).toEqual([to, 429, "5"]);
+      }
+      expect((await api.send("GET", "/v1/runs")).json["runs"]).toHaveLength(1);
+      const others = await api.stream("/v1/changes", { key: other.key });
+      expect(others.status).toBe(200);
+      await opened[0]?.cancel();
+      const again = await api.stream("/v1/changes");
+      expect(again.status).toBe(200);
+      for (const stream of [last, others, again]) stream.close();
+      await Promise.all([unread.body?.cancel(), ...opened.map((reader) => reader.cancel())]);
+      await api.send("POST", `${path}/cancel`);
     },
   );
 

@@ -51,8 +51,13 @@ describe.each(drawDatabases(import.meta.url))("on %s", (kind) => {
       expect((ofTurn.json["steps"] as Item[]).map(({ id }) => id)).toEqual(["1.0"]);
       const none = await server.send("GET", `${path}?attempt=1`);
       expect(none.json).toEqual({ steps: [], next_cursor: null });
-      const bad = await server.send("GET", `${path}?cursor=7.7`);
-      expect(bad.json["type"]).toBe("/problems/invalid_cursor");
+      // The id of no step, and that of a step of another turn.
+      for (const query of ["cursor=7.7", "turn=1&cursor=0.1"]) {
+        const bad = await server.send("GET", `${path}?${query}`);
+        expect([query, bad.json["type"]]).toEqual([query, "/problems/invalid_cursor"]);
+      }
+      expect((await server.send("GET", `${path}?limit=500`)).status).toBe(200);
+      expect((await server.send("GET", `${path}?limit=501`)).status).toBe(400);
       const one = await server.send("GET", `${path}/0/0`);
       expect(one.json).toMatchObject({ ...steps[0], redacted: false });
       expect((await server.send("GET", `${path}/0/9`)).status).toBe(404);
@@ -98,6 +103,8 @@ describe.each(drawDatabases(import.meta.url))("on %s", (kind) => {
         const hidden = await server.send("GET", at, { key });
         expect([at, hidden.status]).toEqual([at, 200]);
         expect(hidden.text).not.toContain("ada@");
+        const [step = hidden.json] = (hidden.json["steps"] ?? []) as Record<string, unknown>[];
+        expect(step["thought"]).toBe(`${"x".repeat(150)}<EMAIL_1> `);
       }
       const open = await server.send("GET", path);
       expect(open.text).toContain("ada@");

@@ -86,6 +86,15 @@ describe("tools of a tenant", () => {
       cursor = `&cursor=${encodeURIComponent(json["next_cursor"] as string)}`;
     }
     expect(paged).toEqual(all);
+    // A page that the registered tools fill ends where the others begin.
+    const filled = await send("GET", "/v1/tools?limit=3");
+    expect(filled.json["next_cursor"]).toBe("builtin:");
+    const whole = await send("GET", `/v1/tools?limit=${all.length}`);
+    expect([names(whole.json).length, whole.json["next_cursor"]]).toEqual([all.length, null]);
+    // The cursor of registered tools is none of the others.
+    const { json: registered } = await send("GET", "/v1/tools?limit=1");
+    const wrong = `filter=builtin:true&cursor=${String(registered["next_cursor"])}`;
+    expect((await send("GET", `/v1/tools?${wrong}`)).json["type"]).toBe("/problems/invalid_cursor");
     const listed = async (query: string) => names((await send("GET", `/v1/tools?${query}`)).json);
     expect(await listed("filter=name:calculator")).toEqual(["calculator"]);
     expect(await listed("filter=builtin:false,name:a2")).toEqual(["a2"]);
@@ -100,6 +109,14 @@ describe("tools of a tenant", () => {
     for (const id of ["builtin:read_file", "builtin:none", "x"])
       expect([id, (await send("GET", `/v1/tools/${id}`)).status]).toEqual([id, 404]);
     expect((await send("DELETE", "/v1/tools/builtin:deploy")).status).toBe(409);
+    // A page reads six tools for the one that it may have.
+    for (const name of ["a4", "a5", "a6", "a7"])
+      await send("POST", "/v1/tools", { body: { ...weather, name } });
+    const rare = "/v1/tools?limit=1&capabilities=rare:*";
+    const { json: none } = await send("GET", rare);
+    expect(none).toEqual({ tools: [], next_cursor: expect.any(String) });
+    const { json: end } = await send("GET", `${rare}&cursor=${String(none["next_cursor"])}`);
+    expect(end).toEqual({ tools: [], next_cursor: null });
   });
 
   it.each([

@@ -170,7 +170,7 @@ export function checkpointOf(of: CheckpointView): z.output<typeof checkpointSche
 }
 
 /** @throws HttpProblem `invalid_cursor` */
-function checkCursor(cursor: string | undefined): string | undefined {
+export function checkCursor(cursor: string | undefined): string | undefined {
   if (cursor === undefined || /^[0-9a-f-]{36}$/.test(cursor)) return cursor;
   throw new HttpProblem("invalid_cursor", { detail: "Use `next_cursor` of the page before." });
 }

@@ -4,6 +4,7 @@ import { NotFoundError } from "../../storage/platform/errors.ts";
 import { integerParameter, parameterText, textUpTo } from "../paging.ts";
 import type { ApiBase } from "../ports.ts";
 import { defineRoute, type Route } from "../route.ts";
+import { checkCursor } from "./checkpoint-reads.ts";
 
 const pathEntry = z
   .strictObject({
@@ -71,7 +72,10 @@ export function pathRoutes({ platform, runtimes }: ApiBase): readonly Route[] {
             .meta({ id: "ThreadPath" }),
         },
       },
-      async handle({ params, query: { limit, cursor = "" }, principal: { tenantId } }) {
+      problems: ["invalid_cursor"],
+      async handle({ params, query, principal: { tenantId } }) {
+        const { limit } = query;
+        const cursor = checkCursor(query.cursor) ?? "";
         await checkThread(tenantId, params.thread_id);
         const { entries, isCut } = await runtimes.use(tenantId, ({ runtime }) =>
           runtime.threads.path(params.thread_id).catch(emptyBeforeFirst),

@@ -27,7 +27,9 @@ type CallRow = Omit<
   readonly reasoning_tokens: string;
 };
 
-const form = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)_([0-9a-f-]{36})$/;
+/** The time of a call and its id. Postgres has no year 0. */
+const cursorForm =
+  /^([1-9]\d{3}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)_([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 
 /** Reads one page of a thread's model calls. @throws InvalidCallCursorError, SealedValueError */
 export async function readModelCalls(
@@ -40,8 +42,7 @@ export async function readModelCalls(
   },
 ): Promise<ModelCallPage> {
   const { schema, tenantId, values } = of;
-  const [, at = null, id = null] = (cursor !== undefined && form.exec(cursor)) || [];
-  if (cursor !== undefined && id === null) throw new InvalidCallCursorError();
+  const [at, id] = cursor === undefined ? [null, null] : readCursor(cursor);
   const most = Math.min(1_000, Math.max(1, Math.trunc(limit)));
   const { rows } = await client.query<CallRow>(
     `select c.id, c.at, t.turn_number - 1 as turn, c.agent, c.step, c.purpose, c.model, c.provider, c.attempt, c.finish_reason,
@@ -69,4 +70,17 @@ export async function readModelCalls(
   const last = items.at(-1);
   const next = rows.length > most && last !== undefined ? `${last.at}_${last.id}` : null;
   return { items, next };
+}
+
+/** @throws InvalidCallCursorError */
+function readCursor(cursor: string): readonly [at: string, id: string] {
+  const [, at, id] = cursorForm.exec(cursor) ?? [];
+  if (at === undefined || id === undefined || !isTime(at)) throw new InvalidCallCursorError();
+  return [at, id];
+}
+
+/** Whether the calendar has the time: a day of February may be too large for its month. */
+function isTime(text: string): boolean {
+  const time = new Date(text);
+  return !Number.isNaN(time.getTime()) && time.toISOString() === text;
 }

@@ -505,9 +505,20 @@ export function callsContract(database: TestDatabase): void {
       expect(second.items[0]).not.toHaveProperty("messages");
       const { items } = await runtime.threads.calls({ threadId, turn: 1, whole: true });
       expect(items).toMatchObject([{ response: { content: "Two." } }]);
-      await expect(runtime.threads.calls({ threadId, cursor: "x" })).rejects.toMatchObject({
-        code: "invalid_cursor",
-      });
+      expect((await runtime.threads.calls({ threadId, limit: 3 })).next).toBeNull();
+      const [time, id] = first.next!.split("_");
+      for (const cursor of [
+        "x",
+        `${first.next!}0`,
+        `0${first.next!}`,
+        `2026-13-01T00:00:00.000Z_${id}`,
+        `2026-02-30T00:00:00.000Z_${id}`,
+        `0000-01-01T00:00:00.000Z_${id}`,
+        `${time}_${"-".repeat(36)}`,
+      ])
+        await expect(runtime.threads.calls({ threadId, cursor })).rejects.toMatchObject({
+          code: "invalid_cursor",
+        });
     });
 
     test("are not written where they are turned off", async () => {

@@ -72,7 +72,8 @@ export function runsContract(subject: PlatformSubject): void {
       expect(made[0]).toMatchObject({ state: "queued", epoch: 0, kind: "turn", lastEvent: 0 });
       const { items, next } = await subject.platform.runs.list(tenantId, { limit: 5 });
       expect(items).toHaveLength(5);
-      const rest = await subject.platform.runs.list(tenantId, { cursor: next! });
+      const rest = await subject.platform.runs.list(tenantId, { cursor: next!, limit: 3 });
+      expect(rest.next).toBeNull();
       expect([...items, ...rest.items].map(({ id }) => id)).toEqual(
         made
           .map(({ id }) => id)
@@ -372,10 +373,22 @@ export function runsContract(subject: PlatformSubject): void {
       expect(await events.read(tenantId, claim.id, { after: 2, limit: 2 })).toEqual(
         all.slice(2, 4),
       );
+      // Each has seven bytes of JSON: the one at which the limit is reached is the last.
+      for (const [maxBytes, count] of [
+        [1, 1],
+        [14, 2],
+        [15, 3],
+      ] as const)
+        expect(await events.read(tenantId, claim.id, { maxBytes })).toEqual(all.slice(0, count));
       await expect(events.append(claim, some(0, 1_001))).rejects.toThrow(InvalidValueError);
-      await expect(events.read(tenantId, claim.id, { limit: 0 })).rejects.toThrow(
-        InvalidValueError,
-      );
+      for (const limit of [0, 1_001])
+        await expect(events.read(tenantId, claim.id, { limit })).rejects.toThrow(InvalidValueError);
+      const ofBytes = (bytes: number) => {
+        const text = "x".repeat(bytes - JSON.stringify({ text: "" }).length);
+        return [{ event: "message", data: { text } }];
+      };
+      expect(await events.append(claim, ofBytes(1_048_576))).toMatchObject([{ seq: 6 }]);
+      await expect(events.append(claim, ofBytes(1_048_577))).rejects.toThrow(InvalidValueError);
     });
 
     test.each([{ priority: 1.5 }, { runAt: "soon" }, { metadata: { a: "\0" } }])(

@@ -160,13 +160,37 @@ export function threadListsContract(subject: PlatformSubject): void {
         expect(rest).toEqual(made.slice(2));
         expect((await instances.list(tenantId, { order, cursor: never })).items).toHaveLength(3);
       }
+      expect((await instances.list(tenantId, { limit: 4 })).next).toBeNull();
       const { next } = await instances.list(tenantId, { limit: 2 });
       const gone = `delete from ${tables.schema}.agent_instance where tenant_id = $1 and thread_id = $2`;
       await execute(gone, [tenantId, made[1]]);
       const { items } = await instances.list(tenantId, { cursor: next! });
       expect(items.map(({ threadId }) => threadId)).toEqual(made.slice(2));
-      for (const cursor of ["x", "1", `-1.${tenantId}`, `1.${tenantId}x`, `1e3.${tenantId}`])
+      const forged = [
+        "x",
+        "1",
+        `-1.${tenantId}`,
+        `1.${tenantId}x`,
+        `1e3.${tenantId}`,
+        `${"1".repeat(17)}.${tenantId}`,
+        `1234.${"-".repeat(36)}`,
+        next!.slice(0, -1),
+      ];
+      for (const cursor of forged)
         await expect(instances.list(tenantId, { cursor })).rejects.toThrow(InvalidCursorError);
+    });
+
+    test("go on within a millisecond in the order of its microseconds", async () => {
+      const { tables } = subject.platform;
+      const { id: tenantId } = await subject.newTenant();
+      const made: string[] = [];
+      for (const micros of [3, 1, 2]) {
+        const { threadId } = await subject.newInstance(tenantId);
+        made[3 - micros] = threadId;
+        const update = `update ${tables.schema}.agent_instance set created_at = $3::timestamptz where tenant_id = $1 and thread_id = $2`;
+        await execute(update, [tenantId, threadId, `2026-01-01T00:00:00.12300${micros}Z`]);
+      }
+      for (const limit of [1, 2]) expect(await idsOf(tenantId, { limit })).toEqual(made);
     });
 
     /** Makes a thread, and runs on it. */

@@ -1,7 +1,13 @@
 import { AIMessage } from "@langchain/core/messages";
 import { Client } from "@langchain/langgraph-sdk";
 import { describe, expect, it } from "vitest";
+import { HttpProblem } from "../../../src/server/problems.ts";
+import {
+  lastEventId as readLastEventId,
+  RunAnswers,
+} from "../../../src/server/langgraph/run-streams.ts";
 import { drawDatabases, useDatabase } from "../../helpers/databases.ts";
+import { ManualClock } from "../../helpers/manual-clock.ts";
 import { calculates, gate, type RunServer, useRunServers } from "../../helpers/run-server.ts";
 
 const question = { input: { message: "What is 6 * 7?" } };
@@ -34,6 +40,80 @@ const aborted = (signal: AbortSignal | undefined) =>
 
 const lastValues = (parts: readonly Part[]) =>
   parts.findLast(({ event }) => event === "values")?.data;
+
+it("a wait sends a newline a second to a client that reads, and none after its end", async () => {
+  const clock = new ManualClock();
+  const cancelled: unknown[] = [];
+  let end: (of: object) => void = () => {};
+  const runs = {
+    awaitEnd: () => new Promise((resolve) => (end = resolve)),
+    find: async () => "the run",
+    cancel: async (_: object, run: unknown) => void cancelled.push(run),
+  };
+  const answers = new RunAnswers({ clock, signals: {} } as never, runs as never);
+  const wait = () => {
+    const call = {
+      principal: {},
+      request: new Request("http://x"),
+      closing: new AbortController().signal,
+    };
+    const response = answers.wait(call as never, { run: { id: "r" } } as never, { cancels: true });
+    return response.body!.getReader() as ReadableStreamDefaultReader<Uint8Array>;
+  };
+  const textOf = ({ value }: { readonly value?: Uint8Array | undefined }) =>
+    new TextDecoder().decode(value);
+  const reader = wait();
+  for (const second of [1, 2]) {
+    const read = reader.read().then((next) => [textOf(next), clock.monotonic()]);
+    clock.advance(1_000);
+    expect(await read).toEqual(["\n", second * 1_000]);
+  }
+  // One waits to be read, and no other follows it.
+  clock.advance(10_000);
+  end({ isOver: true, tail: [{ event: "values", data: { a: 1 } }] });
+  const rest = [textOf(await reader.read()), textOf(await reader.read())];
+  expect([...rest, (await reader.read()).done]).toEqual(["\n", '{"a":1}', true]);
+  expect([clock.pending, cancelled]).toEqual([0, []]);
+  await wait().cancel();
+  expect([clock.pending, cancelled]).toEqual([0, ["the run"]]);
+});
+
+it("a wait looks for the last values in 200 events, 20 at a time, then in the state", async () => {
+  const answerFor = async (place: number) => {
+    const asked: number[] = [];
+    const read = async (_: string, _run: string, of: { after: number; limit: number }) => {
+      asked.push(of.limit);
+      return Array.from({ length: of.limit }, (_event, at) => {
+        const seq = of.after + at + 1;
+        return { event: seq === place ? "values" : "updates", data: { seq } };
+      });
+    };
+    const platform = { runs: { progress: async () => ({ lastEvent: 300 }) }, events: { read } };
+    const runtimes = { use: async () => ({ values: { seq: "state" } }) };
+    const base = { clock: new ManualClock(), signals: {}, platform, runtimes };
+    const runs = { awaitEnd: async () => ({ isOver: true, tail: undefined }) };
+    const call = {
+      principal: {},
+      request: new Request("http://x"),
+      closing: new AbortController().signal,
+    };
+    const answers = new RunAnswers(base as never, runs as never);
+    const text = await answers.wait(call as never, { run: { id: "r" } } as never).text();
+    return [text, asked];
+  };
+  const pages = Array.from({ length: 10 }, () => 20);
+  expect(await answerFor(290)).toEqual(['{"seq":290}', [20]]);
+  expect(await answerFor(101)).toEqual(['{"seq":101}', pages]);
+  expect(await answerFor(100)).toEqual(['{"seq":"state"}', pages]);
+});
+
+it("a stream goes on after the number of an event alone", () => {
+  const read = (id: string) =>
+    readLastEventId(new Request("http://x", { headers: { "last-event-id": id } }));
+  expect(["", "-1", "0", "7", "999999999"].map(read)).toEqual([0, 0, 0, 7, 999_999_999]);
+  for (const id of ["x", "1x", "x1", "1.5", "1e3", "-2", "1234567890"])
+    expect(() => read(id)).toThrow(HttpProblem);
+});
 
 describe.each(drawDatabases(import.meta.url))("runs of LangGraph's protocol on %s", (kind) => {
   const database = useDatabase(kind);

@@ -56,25 +56,48 @@ const ids = (threads: readonly { readonly thread_id: string }[]) =>
   threads.map(({ thread_id }) => thread_id);
 
 it("values of threads are left out of an answer beyond 32 MiB", async () => {
-  const text = "x".repeat(9_000_000);
-  const checkpoint = { channel_values: { text }, channel_versions: {}, versions_seen: {} };
+  let text = "";
   let reads = 0;
-  const getTuple = async () => ((reads += 1), { checkpoint, config: {} });
+  const getTuple = async () => {
+    reads += 1;
+    return { checkpoint: { channel_values: { text }, channel_versions: {} }, config: {} };
+  };
   const runtime = { checkpointer: { getTuple } };
   const principal = { tenantId: tenantA, keyId: "k", scopes: ["*"] };
-  const presenter = new ThreadPresenter(runtime as never, principal);
-  const shown: ShownThread[] = [];
-  for (const threadId of ["a", "b", "c", "d", "e"])
-    shown.push(await presenter.show({ threadId, agent: null, metadata: {} } as FoundThread));
-  expect(shown.map(({ values }) => values !== null)).toEqual([true, true, true, false, false]);
-  expect(reads).toBe(4);
+  /** Which of three threads with a text are shown with it, and how many were read. */
+  const show = async (characters: number) => {
+    text = "x".repeat(characters);
+    reads = 0;
+    const presenter = new ThreadPresenter(runtime as never, principal);
+    const shown: ShownThread[] = [];
+    for (const threadId of ["a", "b", "c"])
+      shown.push(await presenter.show({ threadId, agent: null, metadata: {} } as FoundThread));
+    return [...shown.map(({ values }) => values !== null), reads];
+  };
+  const half = 16_777_216 - JSON.stringify({ values: { text }, interrupts: {} }).length;
+  expect(await show(half)).toEqual([true, true, false, 2]);
+  expect(await show(half + 1)).toEqual([true, false, false, 2]);
+  // A state that is too large itself counts as 16 MiB.
+  expect(await show(16_777_216)).toEqual([false, false, false, 2]);
+  const head = { values: { text: "" }, interrupts: { task: [{ value: "Sure?" }] } };
+  for (const [bytes, expected] of [
+    [33_554_432, head],
+    [33_554_433, { values: null, interrupts: {} }],
+  ] as const) {
+    const presenter = new ThreadPresenter(runtime as never, principal);
+    const thread = { threadId: "a", agent: null, metadata: {} } as FoundThread;
+    const { values, interrupts } = await presenter.show(thread, { ...head, bytes });
+    expect({ values, interrupts }).toEqual(expected);
+  }
   // A search by values reads 128 MiB at most.
+  text = "x".repeat(9_000_000);
+  reads = 0;
   const threads = { search: async () => Array.from({ length: 50 }, () => ({ threadId: "a" })) };
   const reader = new ThreadPresenter(runtime as never, principal);
   const wide = new ThreadFinder(threads as never, "t", reader).count({}, { text: "y" });
   const refused = { facts: { extensions: { code: "search_too_wide" } } };
   await expect(wide).rejects.toMatchObject(refused);
-  expect(reads).toBe(4 + 15);
+  expect(reads).toBe(15);
 });
 
 it("results of tasks and nested states hide what only they have redacted", async () => {
@@ -97,13 +120,28 @@ it("results of tasks and nested states hide what only they have redacted", async
 });
 
 it("states are refused where they have more than 32 MiB together", async () => {
-  const text = "x".repeat(9_000_000);
   const principal = { tenantId: tenantA, keyId: "k", scopes: ["*"] };
-  const renderer = new StateRenderer(new StateViewer({} as never, "t", principal), ["values"]);
-  const snapshot = { values: { text }, next: [], tasks: [], config: {} };
-  for (let n = 0; n < 3; n += 1) await renderer.render(snapshot);
-  const refused = { facts: { extensions: { code: "state_too_large" } } };
-  await expect(renderer.render(snapshot)).rejects.toMatchObject(refused);
+  const rendererOf = (select: readonly string[]) =>
+    new StateRenderer(new StateViewer({} as never, "t", principal), select);
+  const snapshotOf = (text: string) => ({ values: { text }, next: [], tasks: [], config: {} });
+  const empty = JSON.stringify(await rendererOf(["values"]).render(snapshotOf("")));
+  // Of two bytes each.
+  const half = snapshotOf("é".repeat(8_388_608 - empty.length / 2));
+  const renderer = rendererOf(["values"]);
+  for (let n = 0; n < 2; n += 1)
+    expect(await renderer.render(half)).toEqual({ values: half.values });
+  await expect(renderer.render(snapshotOf(""))).rejects.toMatchObject({
+    facts: {
+      detail:
+        "The states have more than 33,554,432 bytes of JSON together. Ask for fewer, or for one channel with select=values.NAME.",
+      extensions: { code: "state_too_large" },
+    },
+  });
+  const { values } = await rendererOf(["values.text", "next"]).render({
+    ...snapshotOf("said"),
+    values: { text: "said", status: "COMPLETED" },
+  });
+  expect(values).toEqual({ text: "said" });
 });
 
 it("a search by values compares 2,000,000 of them at most", async () => {
