@@ -200,7 +200,7 @@ export function createRunWorker(options: RunWorkerOptions): RunWorker {
         }),
       ];
       if (options.database.kind === "pglite") {
-        const vacuum = () => vacuumChanged(options.database.pool);
+        const vacuum = () => vacuumChanged(options.database.pool, stopped.signal);
         upkeeps.push(startUpkeep({ clock, onError, everyMs: vacuumEveryMs, jobs: [vacuum] }));
       }
       // A process without workers leaves it to those that have some.
