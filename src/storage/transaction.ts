@@ -1,5 +1,5 @@
 import { StratagraphError } from "../errors.ts";
-import { PreparedStatementError } from "./errors.ts";
+import { isStalePlan, PreparedStatementError } from "./errors.ts";
 import type { DatabaseClient, QueryConfig, QueryResult } from "./pool.ts";
 
 /** A statement of a transaction failed, and the code that ran it went on: nothing was written. */
@@ -96,8 +96,8 @@ export async function runTogether<Row>(
   try {
     results = await Promise.all(ran);
   } catch (error) {
-    // Nothing was executed, and names are not sent any more.
-    if (error instanceof PreparedStatementError)
+    // Nothing was executed, and the statement has another name now, or none.
+    if (error instanceof PreparedStatementError || isStalePlan(error))
       return runInTurn<Row>(client, { text, shown }, statements);
     throw error;
   }
