@@ -75,7 +75,7 @@ const maxTexts = 2_000;
 export class StatementNames {
   readonly #names = new Map<string, string | null>();
 
-  /** @param areSent not any more once a pooler was found to lose what they name */
+  /** @param areSent false once a pooler was found to lose prepared statements */
   constructor(public areSent = true) {}
 
   /** The name of a statement; none for its first use, which may be its last. */

@@ -51,8 +51,8 @@ export interface BeginText {
 }
 
 /**
- * A plan that suits all values is kept. By default Postgres plans a statement again each time that it takes its values for
- * a better plan, which costs more than many a statement takes to run.
+ * Keeps one plan for all values. By default Postgres plans a statement for its values each time while it estimates such
+ * plans to be cheaper, which takes longer than most statements take to run.
  */
 const onePlan = "set local plan_cache_mode = force_generic_plan";
 
