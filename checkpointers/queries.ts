@@ -98,6 +98,9 @@ export function checkpointQueries(schemaName: string): CheckpointQueries {
   select ${nulls(CHECKPOINT_TYPES)}, r.log, e.* from ranges r cross join lateral ${elementsOf({ log: "r.log", from: "r.first", to: "r.last" })} e
   where r.first < r.last`;
   };
+  // The limit keeps the planner from joining: without statistics it would read the whole thread for each checkpoint.
+  const oneOf = (namespace: string, id: string) => `(select * from ${schema}.checkpoints one
+    where one.thread_id = $1 and one.checkpoint_ns = ${namespace} and one.checkpoint_id = ${id} limit 1)`;
   // Of the stock class it is not known here, and the walk goes no further.
   const hasValue = `(c.body is null or (convert_from(c.body, 'UTF8')::json -> 'values' -> channel) is not null)`;
   // The count below ends the walk where damaged rows name each other as parents.
@@ -161,7 +164,7 @@ export function checkpointQueries(schemaName: string): CheckpointQueries {
       parent_checkpoint_id = excluded.parent_checkpoint_id, checkpoint = excluded.checkpoint, type = excluded.type, body = excluded.body,
       segments = excluded.segments, hash = excluded.hash, parent_hash = excluded.parent_hash, metadata = excluded.metadata, summary = excluded.summary`,
     allPut: `select 1 / (count(*) = cardinality($2::text[]))::int from unnest($2::text[], $3::text[]) put(ns, id)
-      join ${schema}.checkpoints c on c.thread_id = $1 and c.checkpoint_ns = put.ns and c.checkpoint_id = put.id`,
+      cross join lateral ${oneOf("put.ns", "put.id")} c`,
     deltaHistory: `with recursive chain as (
       select * from (select c.checkpoint_id as id, 0 as depth, array[]::text[] as wanted from ${schema}.checkpoints c
         where c.thread_id = $1 and c.checkpoint_ns = $2 and ($3::text is null or c.checkpoint_id = $3)
@@ -169,15 +172,15 @@ export function checkpointQueries(schemaName: string): CheckpointQueries {
       union all
       select c.parent_checkpoint_id, chain.depth + 1,
         case chain.depth when 0 then $4::text[] else array(select channel from unnest(chain.wanted) channel where not ${hasValue}) end
-      from chain join ${schema}.checkpoints c on c.thread_id = $1 and c.checkpoint_ns = $2 and c.checkpoint_id = chain.id
+      from chain cross join lateral ${oneOf("$2", "chain.id")} c
       where ${isOnTheWay} and chain.depth <= (select count(*) from ${schema}.checkpoints n where n.thread_id = $1 and n.checkpoint_ns = $2)
     ), visited as (
       select chain.*, array(select channel from unnest(chain.wanted) channel where ${hasValue}) as found
-      from chain join ${schema}.checkpoints c on c.thread_id = $1 and c.checkpoint_ns = $2 and c.checkpoint_id = chain.id
+      from chain cross join lateral ${oneOf("$2", "chain.id")} c
       where ${isOnTheWay}
     ), c as materialized (
       select ${CHECKPOINT_COLUMNS}, ${parentHash}, false as newest, v.depth, v.wanted, v.found
-      from visited v join ${schema}.checkpoints c on c.thread_id = $1 and c.checkpoint_ns = $2 and c.checkpoint_id = v.id
+      from visited v cross join lateral ${oneOf("$2", "v.id")} c
     ), ranges as (
       select c.segments[n] as log, min(c.segments[n + 1]) as first, max(c.segments[n + 2]) as last
       from c, generate_series(1, cardinality(c.segments), 3) n where cardinality(c.found) > 0 group by 1

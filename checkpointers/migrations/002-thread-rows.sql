@@ -101,4 +101,3 @@ from (
   from {schema}.checkpoints group by thread_id
 ) t left join {schema}.checkpoints newest
   on newest.thread_id = t.thread_id and newest.checkpoint_ns = '' and newest.checkpoint_id = t.last_id;
-analyze {schema}.checkpoint_threads;

@@ -45,7 +45,7 @@ export interface RunWorkerOptions
 const channel = "stratagraph_runs";
 /** Milliseconds between two looks for threads of stateless runs to be deleted. */
 const ephemeralEveryMs = 30_000;
-/** Between looks at the tables of an embedded database, as autovacuum looks at those of a server. */
+/** Milliseconds between two vacuums of an embedded database: the interval of autovacuum on a server. */
 const vacuumEveryMs = 60_000;
 /** The notice that a run was queued which its process did not begin. */
 const queued = "queued";
@@ -200,7 +200,7 @@ export function createRunWorker(options: RunWorkerOptions): RunWorker {
         }),
       ];
       if (options.database.kind === "pglite") {
-        const vacuum = () => vacuumChanged(options.database.pool);
+        const vacuum = () => vacuumChanged(options.database.pool, stopped.signal);
         upkeeps.push(startUpkeep({ clock, onError, everyMs: vacuumEveryMs, jobs: [vacuum] }));
       }
       // A process without workers leaves it to those that have some.

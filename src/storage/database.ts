@@ -1,7 +1,7 @@
 import { existsSync, realpathSync } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { DatabaseUnavailableError, StorageOptionError } from "./errors.ts";
+import { DatabaseUnavailableError, sqlStateOf, StorageOptionError } from "./errors.ts";
 import { DATABASE, type FolderLock, lockFolder } from "./folder-lock.ts";
 import { PGliteConnection, PGlitePool } from "./pglite-pool.ts";
 import { createPGlite } from "./pglite.ts";
@@ -218,20 +218,36 @@ export async function reclaimSpace(pool: DatabasePool, folder: string): Promise<
  * Vacuums and analyzes the tables of an embedded database that have changed, as autovacuum does on a server, with its
  * thresholds: more than 50 rows and a tenth of the table were written since the last time, or more than 50 and a fifth are
  * dead. Without it plans are made for empty tables, and indexes keep the entries of removed rows. Takes the one session for
- * a table at a time.
+ * a table at a time, and begins no further table once the signal aborts.
  *
  * @returns the tables, in quotes where their names need them
  */
-export async function vacuumChanged(pool: DatabasePool): Promise<readonly string[]> {
+export async function vacuumChanged(
+  pool: DatabasePool,
+  signal?: AbortSignal,
+): Promise<readonly string[]> {
   // Counts of the last second may not be there yet.
   await pool.query("select pg_stat_force_next_flush()");
   const { rows } = await pool.query<{ name: string }>(
     `select format('%I.%I', schemaname, relname) as name from pg_stat_user_tables
     where n_mod_since_analyze > 50 + n_live_tup / 10 or n_dead_tup > 50 + n_live_tup / 5 order by 1`,
   );
-  for (const { name } of rows) await pool.query(`vacuum (analyze) ${name}`);
-  return rows.map(({ name }) => name);
+  const vacuumed: string[] = [];
+  for (const { name } of rows) {
+    if (signal?.aborted === true) break;
+    try {
+      await pool.query(`vacuum (analyze) ${name}`);
+      vacuumed.push(name);
+    } catch (error) {
+      // Others have the session between two tables. Retention drops partitions.
+      if (!droppedStates.has(sqlStateOf(error))) throw error;
+    }
+  }
+  return vacuumed;
 }
+
+/** No table of the name, and no schema. */
+const droppedStates = new Set<string | null>(["42P01", "3F000"]);
 
 async function bytesIn(folder: string): Promise<number> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });

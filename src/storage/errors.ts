@@ -244,6 +244,14 @@ export function endsSession(thrown: unknown): boolean {
   return ENDS.has(textOf(thrown, "name") ?? "") || GONE.test(messageOf(thrown));
 }
 
+/** Whether a prepared statement would give other columns than when it was prepared, since a table of it was changed. */
+export function isStalePlan(thrown: unknown): boolean {
+  // The message is in the language of the server.
+  return (
+    textOf(thrown, "code") === "0A000" && textOf(thrown, "routine") === "RevalidateCachedQuery"
+  );
+}
+
 /** The SQLSTATE of an error; null for errors of other kinds. The codes of Node have letters alone. */
 export function sqlStateOf(thrown: unknown): string | null {
   const code = textOf(thrown, "code");

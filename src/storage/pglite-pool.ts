@@ -5,6 +5,7 @@ import {
   DatabaseClosedError,
   DatabaseUnavailableError,
   endsSession,
+  isStalePlan,
   toDatabaseError,
 } from "./errors.ts";
 import {
@@ -185,20 +186,27 @@ export class PGliteConnection {
     } catch (error) {
       if (endsSession(error)) this.#database = undefined;
       this.#maybeInTransaction = this.#database !== undefined;
-      throw toDatabaseError(error);
+      const isStale = given === undefined && isStalePlan(error);
+      if (isStale) this.#names.renew(text);
+      if (!isStale || !(await this.#isIdle())) throw toDatabaseError(error);
     }
+    return this.run<Row>(query, values);
   }
 
   /** Rolls back a transaction that is still open, then lets the next one in. */
   async give(): Promise<void> {
     try {
       if (!this.#maybeInTransaction) return;
-      const answer = await this.#database?.execProtocolRaw(SYNC);
-      if (answer?.at(-1) !== IDLE) await this.#database?.exec("ROLLBACK");
+      if (!(await this.#isIdle())) await this.#database?.exec("ROLLBACK");
       this.#maybeInTransaction = false;
     } finally {
       this.#session.give();
     }
+  }
+
+  async #isIdle(): Promise<boolean> {
+    const answer = await this.#database?.execProtocolRaw(SYNC);
+    return answer?.at(-1) === IDLE;
   }
 
   /** Waits for the session, however long it is held. */

@@ -75,7 +75,7 @@ const maxTexts = 2_000;
 export class StatementNames {
   readonly #names = new Map<string, string | null>();
 
-  /** @param areSent not any more once a pooler was found to lose what they name */
+  /** @param areSent false once a pooler was found to lose prepared statements */
   constructor(public areSent = true) {}
 
   /** The name of a statement; none for its first use, which may be its last. */
@@ -86,12 +86,22 @@ export class StatementNames {
       if (this.#names.size < maxTexts) this.#names.set(text, null);
       return undefined;
     }
-    // The same in all processes: where a pooler shares sessions, none runs what another has prepared under a name.
-    const hash = createHash("sha256").update(text).digest("hex");
-    const name = `repeated-${hash.slice(0, 40)}`;
+    const name = nameOf(text);
     this.#names.set(text, name);
     return name;
   }
+
+  /** Gives a statement another name. What sessions have prepared under the one before has columns that were changed. */
+  renew(text: string): void {
+    const known = this.#names.get(text);
+    if (typeof known === "string") this.#names.set(text, nameOf(`${known} ${text}`));
+  }
+}
+
+/** The same in all processes: where a pooler shares sessions, none runs what another has prepared under a name. */
+function nameOf(text: string): string {
+  const hash = createHash("sha256").update(text).digest("hex");
+  return `repeated-${hash.slice(0, 40)}`;
 }
 
 /** Postgres cuts longer names off without an error, so that two of them may become one. */

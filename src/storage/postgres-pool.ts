@@ -13,6 +13,7 @@ import {
   DatabaseClosedError,
   DatabaseConnectionError,
   DatabaseUnavailableError,
+  isStalePlan,
   PreparedStatementError,
   sqlStateOf,
   toDatabaseError,
@@ -199,8 +200,10 @@ class PostgresClient implements DatabaseClient {
       const isFollowing = this.#hasFailed;
       this.#hasFailed = true;
       if (isFollowing) throw failure;
-      if (!(failure instanceof PreparedStatementError) || !this.names.areSent) throw failure;
-      this.names.areSent = false;
+      if (isStalePlan(failure) && given === undefined) this.names.renew(text);
+      else if (failure instanceof PreparedStatementError && this.names.areSent)
+        this.names.areSent = false;
+      else throw failure;
       // Nothing was executed. A transaction is over, also where its end was sent with the statement and the session is idle
       // again: the statement would run outside of it. Its caller may begin it again.
       if (!isFirst || this.#pending > 1 || !isIdle(this.client)) throw failure;

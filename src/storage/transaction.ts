@@ -1,5 +1,5 @@
 import { StratagraphError } from "../errors.ts";
-import { PreparedStatementError } from "./errors.ts";
+import { isStalePlan, PreparedStatementError } from "./errors.ts";
 import type { DatabaseClient, QueryConfig, QueryResult } from "./pool.ts";
 
 /** A statement of a transaction failed, and the code that ran it went on: nothing was written. */
@@ -51,8 +51,8 @@ export interface BeginText {
 }
 
 /**
- * A plan that suits all values is kept. By default Postgres plans a statement again each time that it takes its values for
- * a better plan, which costs more than many a statement takes to run.
+ * Keeps one plan for all values. By default Postgres plans a statement for its values each time while it estimates such
+ * plans to be cheaper, which takes longer than most statements take to run.
  */
 const onePlan = "set local plan_cache_mode = force_generic_plan";
 
@@ -96,8 +96,8 @@ export async function runTogether<Row>(
   try {
     results = await Promise.all(ran);
   } catch (error) {
-    // Nothing was executed, and names are not sent any more.
-    if (error instanceof PreparedStatementError)
+    // Nothing was executed, and the statement has another name now, or none.
+    if (error instanceof PreparedStatementError || isStalePlan(error))
       return runInTurn<Row>(client, { text, shown }, statements);
     throw error;
   }

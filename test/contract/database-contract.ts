@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { openDatabase, type Database } from "../../src/storage/database.ts";
 import { DatabaseClosedError } from "../../src/storage/errors.ts";
+import { runAlone } from "../../src/storage/transaction.ts";
 import type { TestDatabase } from "../helpers/databases.ts";
 
 /** What a database does, whichever it is. */
@@ -118,6 +119,26 @@ export function databaseContract(database: TestDatabase): void {
       expect(again).toEqual([{ name: expect.stringMatching(/^repeated-[\da-f]{40}$/) }]);
       expect(await names()).toEqual(again);
       client.release();
+    });
+
+    test("runs a statement that was prepared before its table got columns", async () => {
+      const client = await pool.connect();
+      onTestFinished(() => client.release());
+      await client.query("create table changing as select 1 as a");
+      const text = "select * from changing where a = $1";
+      const rows = async () => (await client.query(text, [1])).rows;
+      await rows();
+      expect(await rows()).toEqual([{ a: 1 }]);
+      await client.query("alter table changing add column b int default 2");
+      expect(await rows()).toEqual([{ a: 1, b: 2 }]);
+      await client.query("alter table changing add column c int default 3");
+      await client.query("begin");
+      await expect(rows()).rejects.toMatchObject({ code: "0A000" });
+      await client.query("rollback");
+      expect(await rows()).toEqual([{ a: 1, b: 2, c: 3 }]);
+      await client.query("alter table changing drop column b");
+      const alone = await runAlone(client, { text: "begin" }, { text, values: [1] });
+      expect(alone.rows).toEqual([{ a: 1, c: 3 }]);
     });
 
     test("gives the last result of several statements, and counts changed rows", async () => {

@@ -58,6 +58,8 @@ export function useInspector(options: Partial<ServerOptions> = {}): Inspected {
       development: true,
       env: { OPENAI_API_KEY: "sk-test", OPENAI_BASE_URL: models.url },
       runtime: { defaultModel: "openai:test" },
+      // The tests of a file send more requests than a person, all under one key.
+      rates: { perKey: null },
       ...options,
     });
     ({ url } = await server.listen({ port: 0 }));

@@ -337,12 +337,22 @@ describe.skipIf(browserHere === null)(`The chat${needsBrowser}`, () => {
     await page.evaluate(growTwice);
     await page.getByText("grown twice").waitFor();
     await expect.poll(left).toBeLessThan(2);
-    await log.evaluate((element) => {
-      Object.assign(element, { scrollTop: 100 });
-    });
+    // As far as one press of an arrow key.
+    const { top } = await scrolled(log);
+    await scrollTo(log, top - 40);
+    await page.evaluate(growOnce);
+    expect((await scrolled(log)).top).toBe(top - 40);
+    await scrollTo(log, 100);
     await page.getByText("answer 478", { exact: true }).waitFor();
     // What was read stays where it was.
     expect((await scrolled(log)).top).toBeGreaterThan(400);
+    await scrollTo(log, 500);
+    await page.evaluate(growOnce);
+    const read = page.getByText("answer 478", { exact: true });
+    const place = await read.boundingBox();
+    await page.getByRole("button", { name: "Load earlier turns" }).dispatchEvent("click");
+    await page.getByText("answer 458", { exact: true }).waitFor();
+    expect(await read.boundingBox()).toEqual(place);
     await page.getByRole("button", { name: "To the end" }).click();
     await expect.poll(left).toBeLessThan(2);
     expect(await page.evaluate("document.documentElement.scrollWidth - innerWidth")).toBe(0);
@@ -365,6 +375,24 @@ function scrolled(box: Locator): Promise<{ readonly top: number; readonly left: 
     return { top: of.scrollTop, left: of.scrollHeight - of.scrollTop - of.clientHeight };
   });
 }
+
+/** Scrolls a box, and waits for the event. */
+async function scrollTo(box: Locator, top: number): Promise<void> {
+  await box.evaluate((element, scrollTop) => {
+    Object.assign(element, { scrollTop });
+  }, top);
+  await box.page().evaluate(twoFrames);
+}
+
+const twoFrames = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))";
+
+/** Runs in the page: text grows, and the page may follow it. */
+const growOnce = `{
+  const box = document.createElement("div");
+  box.style.height = "200px";
+  document.querySelector(".turns").append(box);
+  ${twoFrames};
+}`;
 
 /** Runs in the page: text grows once more after the page has followed it, before the event of that scroll. */
 const growTwice = `{

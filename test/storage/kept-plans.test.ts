@@ -3,6 +3,7 @@ import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
 import { describe, expect, it } from "vitest";
 import { PostgresCheckpointer } from "../../checkpointers/postgres.ts";
 import { openPlatform } from "../../src/storage/platform/open-platform.ts";
+import { DatabaseToolJournal } from "../../src/storage/tool-journal.ts";
 import { withAllTenants } from "../../src/storage/tenant.ts";
 import { useDatabase } from "../helpers/databases.ts";
 import { ReadingPool } from "../helpers/reading-pool.ts";
@@ -62,10 +63,6 @@ for (const kind of ["pglite", "postgres"] as const) {
 
     it("read one thread of many when checkpoints are put and read", async () => {
       const pool = new ReadingPool(database.shared.pool);
-      const at = (thread: string, id?: string) => ({
-        configurable: { thread_id: thread, checkpoint_ns: "", ...(id && { checkpoint_id: id }) },
-      });
-      const metadata = { source: "loop" as const, step: 0, parents: {} };
       const reads = async () => {
         const saver = new PostgresCheckpointer(pool);
         const thread = randomUUID();
@@ -105,5 +102,59 @@ for (const kind of ["pglite", "postgres"] as const) {
       );
       expect(rows).toEqual([]);
     });
+
+    it("read each checkpoint of a thread once, and one call of many", async () => {
+      const pool = new ReadingPool(database.shared.pool);
+      const journal = new DatabaseToolJournal(pool);
+      const reads = (steps: number) =>
+        pool.during(async () => {
+          const saver = new PostgresCheckpointer(pool);
+          const thread = randomUUID();
+          const fail = (error: unknown) => expect.unreachable(String(error));
+          const stop = saver.watchRun(thread, fail, { isAhead: true });
+          let parent: string | undefined;
+          const put = (id: string) =>
+            saver.put(at(thread, parent), { ...emptyCheckpoint(), id }, metadata, {});
+          for (let step = 0; step < steps; step += 1) {
+            const id = uuid6(step);
+            await put(id);
+            parent = id;
+          }
+          await saver.drain(thread);
+          stop();
+          await put(parent!);
+          await saver.putWrites(at(thread, parent), [["__interrupt__", "?"]], "task");
+          await saver.getDeltaChannelHistory({ config: at(thread), channels: ["none"] });
+          for (let step = 0; step < steps; step += 1) {
+            const key = { threadId: thread, run: "", step, callId: "", idempotent: false };
+            for (const n of [1, 2]) await journal.begin({ ...key, tool: "t", input: { n } });
+            const times = { execution_time_ms: 0, retries: 0 };
+            await journal.end(key, { outcome: "success", result: "", error: null, ...times });
+          }
+        });
+      for (let made = 0; made < 3; made += 1) await reads(3);
+      const read = [...(await reads(32))].map(([name, tables]) => [
+        name.replace(/^.*-[\da-f]{12}-/, ""),
+        tables,
+      ]);
+      expect(Object.fromEntries(read)).toEqual({
+        put: { checkpoint_threads: 1 },
+        "all-put": { checkpoints: expect.toSatisfy((rows: number) => rows < 32) },
+        replace: { checkpoints: 2, checkpoint_threads: 3 },
+        "replace-writes": {},
+        "delta-history": { checkpoints: 5 * 32, checkpoint_write_sets: 1 },
+        begin: { tool_journal: 1 },
+        restart: { tool_journal: 1 },
+        end: { tool_journal: 1 },
+      });
+    });
   });
 }
+
+function at(thread: string, id?: string) {
+  return {
+    configurable: { thread_id: thread, checkpoint_ns: "", ...(id && { checkpoint_id: id }) },
+  };
+}
+
+const metadata = { source: "loop" as const, step: 0, parents: {} };

@@ -17,15 +17,19 @@ export function roundsContract(kind: "pglite" | "postgres"): void {
       const { talk, ask, round, checkpoints, advanceDays } = subject;
       await talk("idle", "one");
       await talk("idle", "two");
-      await talk("busy");
       await ask("waits");
+      const inUse = { busy: "queued", expectant: "awaiting_event" };
+      for (const [thread, state] of Object.entries(inUse)) {
+        await talk(thread);
+        await subject.inTenant(
+          `insert into stratagraph.run (id, tenant_id, instance_id, thread_id, seq, kind, request, state)
+          select $1, $2, id, $3, 1, 'turn', '{}', $4 from stratagraph.agent_instance where thread_id = $3`,
+          [subject.platform.tables.ids(), subject.tenantId, thread, state],
+        );
+      }
       const before = await checkpoints("idle");
-      const others = [await checkpoints("busy"), await checkpoints("waits")];
-      await subject.inTenant(
-        `insert into stratagraph.run (id, tenant_id, instance_id, thread_id, seq, kind, request)
-        select $1, $2, id, 'busy', 1, 'turn', '{}' from stratagraph.agent_instance where thread_id = 'busy'`,
-        [subject.platform.tables.ids(), subject.tenantId],
-      );
+      const others = () => Promise.all([...Object.keys(inUse), "waits"].map(checkpoints));
+      const othersBefore = await others();
       advanceDays(6);
       expect((await round())?.thinned).toEqual({ threads: 0, rows: 0, bytes: 0 });
       advanceDays(2);
@@ -34,7 +38,7 @@ export function roundsContract(kind: "pglite" | "postgres"): void {
       expect(after).toHaveLength(2);
       expect(moves?.thinned).toMatchObject({ threads: 1, rows: before.length - 2 });
       expect(moves?.thinned.bytes).toBeGreaterThan(0);
-      expect([await checkpoints("busy"), await checkpoints("waits")]).toEqual(others);
+      expect(await others()).toEqual(othersBefore);
       expect((await subject.verified("idle")).damaged).toEqual([]);
       // Those that were thinned are not looked at again.
       expect((await planRetention(subject.options()))[0]).toMatchObject({ threads_to_thin: 0 });

@@ -6,8 +6,10 @@ import type { Conversation } from "./conversation-store.ts";
 import { forksOfTurns } from "./fork-turn.ts";
 import { TurnView } from "./turn-view.tsx";
 
-/** Pixels from the end within which new text is followed. */
+/** Pixels from the end within which a reader who scrolls down follows new text. */
 const nearEnd = 48;
+/** Pixels from the end that are none: heights are rounded. */
+const atEnd = 2;
 /** Pixels from the beginning at which earlier turns are loaded. */
 const nearStart = 400;
 
@@ -51,9 +53,14 @@ export function Timeline(props: TimelineProps) {
     const [element, inner] = [scroller.current, content.current];
     if (element === null || inner === null) return undefined;
     const observer = new ResizeObserver(() => {
-      if (!isFollowing.current) return;
-      element.scrollTop = element.scrollHeight;
-      lastTop.current = element.scrollTop;
+      if (isFollowing.current) {
+        element.scrollTop = element.scrollHeight;
+        lastTop.current = element.scrollTop;
+      }
+      const { current: last } = before;
+      // Text below what is read is no earlier turn.
+      if (last !== null)
+        before.current = { ...last, height: element.scrollHeight, top: element.scrollTop };
     });
     observer.observe(inner);
     observer.observe(element);
@@ -63,10 +70,12 @@ export function Timeline(props: TimelineProps) {
     const { current: element } = scroller;
     if (element === null) return;
     const left = element.scrollHeight - element.scrollTop - element.clientHeight;
-    // The event of a scroll to the end may come after more text. Only who scrolls up leaves the end.
-    isFollowing.current =
-      left < nearEnd || (isFollowing.current && element.scrollTop >= lastTop.current);
-    lastTop.current = element.scrollTop;
+    // The event of a scroll to the end may come after more text. Only a scroll up leaves the end, however short: the next
+    // text would take back each frame of a smooth one.
+    const isUp = element.scrollTop < lastTop.current;
+    isFollowing.current = left < atEnd || (!isUp && (isFollowing.current || left < nearEnd));
+    // A box that springs back has been scrolled beyond its end.
+    lastTop.current = element.scrollTop + Math.min(left, 0);
     isAway.value = !isFollowing.current;
     before.current = { first, height: element.scrollHeight, top: element.scrollTop };
     if (element.scrollTop < nearStart && !isFollowing.current) void conversation.loadEarlier();

@@ -22,13 +22,13 @@ export const runKinds = ["turn", "resume", "replay", "graph"] as const;
 
 export type RunKind = (typeof runKinds)[number];
 
-/** The states of runs that have not ended, as the index `run_active` has them. Their turn waits, or is to come. */
+/** The states of runs that have not ended, as in the condition of the index `run_active`. */
 export const activeStates =
   "('queued', 'running', 'awaiting_human', 'awaiting_tool', 'awaiting_event')";
 
 /**
- * Ends a subquery for one of a thread's runs `o`. The order is that of two indexes, one of which is therefore used by a
- * plan without statistics as well, made when the table was empty: it would read all runs of the tenant else.
+ * Ends a subquery for one of a thread's runs `o`. The order is that of two indexes, so that a plan uses one of them also
+ * without statistics, when it was made on an empty table. Otherwise it would read all runs of the tenant.
  */
 export const newestFirst = "order by o.seq desc limit 1";
 
