@@ -113,20 +113,17 @@ begin
         entries = t.entries + excluded.entries, checkpoints = t.checkpoints + excluded.checkpoints, bytes = t.bytes + excluded.bytes
       returning tenant_id, thread_id
     ) select array_agg(tenant_id), array_agg(thread_id) from counted', '', changed) into tenants, ids;
-  -- The rows are locked now, so these statements see every checkpoint that they count. One thread at a time: a plan for
-  -- arrays, made without their lengths, would read all threads.
-  for place in 1 .. coalesce(cardinality(ids), 0) loop
-    delete from checkpoint_threads t where t.tenant_id = tenants[place] and t.thread_id = ids[place] and t.entries <= 0;
-    continue when found;
-    update checkpoint_threads t set last_id = newest.checkpoint_id,
-      status = checkpoint_label(newest.summary, 'status'), agent = checkpoint_label(newest.summary, 'agent')
-    from (values (null)) one left join lateral (
-      select c.checkpoint_id, c.summary from checkpoints c
-      where c.tenant_id = tenants[place] and c.thread_id = ids[place] and c.checkpoint_ns = '' order by c.checkpoint_id desc limit 1
-    ) newest on true
-    where t.tenant_id = tenants[place] and t.thread_id = ids[place] and (t.last_id, t.status, t.agent) is distinct from
-      (newest.checkpoint_id, checkpoint_label(newest.summary, 'status'), checkpoint_label(newest.summary, 'agent'));
-  end loop;
+  delete from checkpoint_threads t using unnest(tenants, ids) given (tenant_id, thread_id)
+  where t.tenant_id = given.tenant_id and t.thread_id = given.thread_id and t.entries <= 0;
+  -- The rows are locked now, so this statement sees every checkpoint that they count.
+  update checkpoint_threads t set last_id = newest.checkpoint_id,
+    status = checkpoint_label(newest.summary, 'status'), agent = checkpoint_label(newest.summary, 'agent')
+  from unnest(tenants, ids) given (tenant_id, thread_id) left join lateral (
+    select c.checkpoint_id, c.summary from checkpoints c
+    where c.tenant_id = given.tenant_id and c.thread_id = given.thread_id and c.checkpoint_ns = '' order by c.checkpoint_id desc limit 1
+  ) newest on true
+  where t.tenant_id = given.tenant_id and t.thread_id = given.thread_id and (t.last_id, t.status, t.agent) is distinct from
+    (newest.checkpoint_id, checkpoint_label(newest.summary, 'status'), checkpoint_label(newest.summary, 'agent'));
   return null;
 end
 $body$;
