@@ -263,6 +263,18 @@ export const anyRecordLike: fc.Arbitrary<unknown> = fc.letrec<{ value: unknown }
   };
 }).value;
 
+/**
+ * Whether a `Send` makes an object of a class, such as a map, the prototype of another: it copies its arguments by
+ * assignment, their key `__proto__` as well. LangGraph's serializer does not take the copy.
+ */
+function givesPrototype(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  const own: unknown = Object.getOwnPropertyDescriptor(value, "__proto__")?.value;
+  const isOfClass =
+    typeof own === "object" && own !== null && Object.getPrototypeOf(own) !== Object.prototype;
+  return isOfClass || Object.values(value).some(givesPrototype);
+}
+
 /** Everything that LangGraph's serializer takes, without circles. */
 export const anyStorable = fc.letrec<{ value: unknown }>((tie) => {
   const value = tie("value");
@@ -280,7 +292,7 @@ export const anyStorable = fc.letrec<{ value: unknown }>((tie) => {
       fc.constantFrom(/a+/u, /(?<b>\/)/gi),
       fc.date({ noInvalidDate: true }),
       value.map((of) => new DeltaSnapshot(of)),
-      value.map((of) => new Send("node", of)),
+      value.filter((of) => !givesPrototype(of)).map((of) => new Send("node", of)),
       messageOf(value),
       anyPlainMessage,
       anyRecordLike,
