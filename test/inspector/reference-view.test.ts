@@ -29,7 +29,7 @@ describe.skipIf(browserHere === null)(`The reference of the API${needsBrowser}`,
     await page.getByLabel("name").fill("found");
     await page.getByRole("button", { name: "Send GET" }).click();
     const answer = page.getByRole("region", { name: "Answer" });
-    await answer.getByText("200").waitFor();
+    await answer.getByText("200", { exact: true }).waitFor();
     await answer.getByRole("button", { name: "Open 8 keys" }).click();
     await answer.getByText("found", { exact: true }).waitFor();
     expect(await tab.axe()).toEqual([]);
@@ -61,7 +61,7 @@ describe.skipIf(browserHere === null)(`The reference of the API${needsBrowser}`,
     expect(await count()).toBe(0);
     await page.getByRole("button", { name: "Send POST" }).click();
     await dialog.getByRole("button", { name: "Send POST" }).click();
-    await page.getByRole("region", { name: "Answer" }).getByText("201").waitFor();
+    await page.getByRole("region", { name: "Answer" }).getByText("201", { exact: true }).waitFor();
     expect(await count()).toBe(1);
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(375);
 
