@@ -28,7 +28,7 @@ export interface RunWorkerOptions
   readonly deleteThread: EphemeralThreadsOptions["deleteThread"];
   /** Archives and deletes what has reached its age, until the signal aborts. */
   readonly retention: (signal: AbortSignal) => ReturnType<UpkeepJob>;
-  /** Tells other processes of the same database what changes here. */
+  /** Tells its other processes what changes here. An embedded one is vacuumed. */
   readonly database: Pick<Database, "kind" | "pool" | "openNotices">;
   readonly clock: Clock;
   readonly ids: IdSource;

@@ -3,7 +3,7 @@ import type { DatabasePool, QueryConfig } from "../../src/storage/pool.ts";
 /** The rows that statements under a name have read of each table, whether they are in a result or not. */
 export type RowsRead = ReadonlyMap<string, Readonly<Record<string, number>>>;
 
-/** A pool that counts the rows which statements with a name read in a transaction of their own, by the name's last part. */
+/** A pool that counts the rows which statements with a name read. */
 export class ReadingPool implements DatabasePool {
   readonly #read = new Map<string, Record<string, number>>();
 

@@ -6,11 +6,11 @@ import { NotFoundError } from "../errors.ts";
 import type { Queryable } from "../../pool.ts";
 import { preparedName, type PlatformTables } from "../platform.ts";
 import { hasNoInputRails, titleOfRequest } from "./thread-title.ts";
-import { refuseOthers } from "./run-rows.ts";
 import {
   activeStates,
   maxRunBytes,
   newestFirst,
+  refuseOthers,
   runColumns,
   type RunKind,
   type RunRow,
