@@ -168,6 +168,8 @@ export class InspectorTab implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    // A request that a test intercepts may be under way, and would be an unhandled error.
+    await this.page.unrouteAll({ behavior: "ignoreErrors" });
     await this.page.context().close();
   }
 }
