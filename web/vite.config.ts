@@ -5,6 +5,11 @@ export default defineConfig({
   root: fileURLToPath(new URL(".", import.meta.url)),
   // Paths of files are relative to the page's `base` element, which the server writes.
   base: "./",
+  resolve: {
+    alias: {
+      "d3-transition": fileURLToPath(new URL("components/no-transitions.ts", import.meta.url)),
+    },
+  },
   build: {
     outDir: fileURLToPath(new URL("../dist/inspector", import.meta.url)),
     emptyOutDir: true,

@@ -27,13 +27,14 @@ function kilobytesOf(view: string): number {
 
 it.each([
   ["threads-view", 40],
-  ["thread-view", 80],
-  ["chat-view", 80],
+  ["thread-view", 70],
+  ["chat-view", 70],
   ["inbox-view", 60],
   ["checkpoints-view", 60],
-  ["plan-view", 100],
-  ["editor-view", 90],
+  ["plan-view", 80],
+  ["editor-view", 40],
   ["experiments-view", 60],
+  ["schedules-view", 60],
 ])("loads little to show the %s: at most %i KB of scripts", (view, most) => {
   expect(kilobytesOf(view)).toBeGreaterThan(20);
   expect(kilobytesOf(view)).toBeLessThanOrEqual(most);
