@@ -1,21 +1,13 @@
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { expect, it } from "vitest";
 import { linkSignals } from "../src/async.ts";
 import { RunSignals } from "../src/engine/run-signals.ts";
+import { collectGarbage } from "./helpers/collect-garbage.ts";
 import { ManualClock } from "./helpers/manual-clock.ts";
-
-setFlagsFromString("--expose-gc");
-const collect = runInNewContext("gc") as () => void;
 
 /** Bytes that the heap has grown by after many calls. */
 async function growthOf(times: number, call: () => Promise<void> | void): Promise<number> {
   const used = async () => {
-    // Weak references are let go of between two tasks.
-    for (let at = 0; at < 3; at += 1) {
-      await new Promise((resolve) => setImmediate(resolve));
-      collect();
-    }
+    await collectGarbage();
     return process.memoryUsage().heapUsed;
   };
   for (let at = 0; at < 1_000; at += 1) await call();

@@ -1,5 +1,6 @@
 import type { BaseMessageLike } from "@langchain/core/messages";
 import type { CompiledStateGraph, LastValue } from "@langchain/langgraph";
+import { SchemaMetaRegistry } from "@langchain/langgraph/zod";
 import type { DefinitionStamp } from "../definition/definition-hash.ts";
 import type { AgentSpec } from "../definition/schema/agent.ts";
 import type { GraphState, GraphUpdate } from "../state/channels.ts";
@@ -87,4 +88,13 @@ export function overrideGraph<Graph extends Bindable>(
     Object.defineProperty(graph, name, { value, configurable: true, writable: true });
   }
   return graph;
+}
+
+/**
+ * Gives a compiled graph, and every graph that `withConfig` derives from it, a registry of schemas of its own. The one
+ * that graphs share keeps what it derives from an input schema, and with it the graph, as long as the process runs.
+ * Changes and returns the graph itself.
+ */
+export function withOwnSchemas<Graph extends Bindable>(compiled: Graph): Graph {
+  return overrideGraph(compiled, () => ({ _metaRegistry: new SchemaMetaRegistry() }));
 }

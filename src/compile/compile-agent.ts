@@ -33,6 +33,7 @@ import {
   durabilityOf,
   stampGraph,
   stampOf,
+  withOwnSchemas,
 } from "./agent-graph.ts";
 import { compileArgumentRules, initialAttempt, initialExecution } from "./agent-setup.ts";
 import type { AgentRegistry } from "./agent-registry.ts";
@@ -137,11 +138,13 @@ async function compileGraph(
   const { spec } = definition;
   const inside = { subagents, planner: planner ?? null, asksPeople };
   const { loop, nodes, recursionLimit } = await resolve(definition, services, inside);
-  const graph = buildGraph(loop, nodes, { isInside }).compile({
-    name: spec.name,
-    ...(spec.description !== "" && { description: spec.description }),
-    ...(services.checkpointer && { checkpointer: services.checkpointer }),
-  });
+  const graph = withOwnSchemas(
+    buildGraph(loop, nodes, { isInside }).compile({
+      name: spec.name,
+      ...(spec.description !== "" && { description: spec.description }),
+      ...(services.checkpointer && { checkpointer: services.checkpointer }),
+    }),
+  );
   const stamp = stampOfAgent(definition, loop, subagents);
   services.checkpointer?.rememberDefinition?.(stamp.hash, stamp.document);
   graph.config = {

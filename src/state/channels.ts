@@ -1,5 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { schemaMetaRegistry } from "@langchain/langgraph/zod";
+import { Annotation, type BaseChannel } from "@langchain/langgraph";
 import { z } from "zod";
 import type { Status } from "./lifecycle.ts";
 import { statuses } from "./lifecycle.ts";
@@ -79,10 +79,7 @@ export interface ChannelSchemas {
 
 const count = z.number().int().nonnegative();
 
-/**
- * The channels of an agent's graph as a zod object with LangGraph's metadata: reducers, defaults, descriptions for
- * Studio.
- */
+/** The channels of an agent's graph as a zod object with reducers, defaults, and descriptions for Studio. */
 export function stateSchema(schemas: ChannelSchemas): z.ZodObject {
   const shape = {
     input: shown(schemas.input, "The turn's validated input."),
@@ -158,7 +155,7 @@ export function stateSchema(schemas: ChannelSchemas): z.ZodObject {
       mergeByKey,
     ),
   } satisfies Record<keyof GraphState, z.ZodType>;
-  return checkedByWriter(z.object(shape));
+  return asStateSchema(z.object(shape));
 }
 
 /** The channels of an agent's graph and those of a planner. */
@@ -190,7 +187,7 @@ export function planningStateSchema(schemas: ChannelSchemas): z.ZodObject {
       (_, next: boolean | null) => next,
     ),
   } satisfies Record<keyof PlanningState, z.ZodType>;
-  return checkedByWriter(z.object({ ...stateSchema(schemas).shape, ...shape }));
+  return asStateSchema(z.object({ ...stateSchema(schemas).shape, ...shape }));
 }
 
 /**
@@ -265,16 +262,16 @@ function messagesChannel(refuse: (list: readonly unknown[]) => void = () => {}) 
   return reduced(schema, () => [], reduceMessages);
 }
 
+/** What makes the channel of a schema. The channels of other schemas keep the last value. */
+const channels = new WeakMap<z.ZodType, () => BaseChannel>();
+
 /** Returns a channel that is written through a reducer. Updates may have another shape than the stored value. */
 function reduced<S extends z.ZodType, Value>(
   schema: S,
   initial: () => Value,
   reduce: (value: Value, update: never) => Value,
 ): S {
-  schemaMetaRegistry.extend(schema, () => ({
-    default: initial,
-    reducer: { fn: reduce as (value: unknown, update: unknown) => unknown },
-  }));
+  channels.set(schema, () => Annotation({ default: initial, reducer: reduce }));
   return schema;
 }
 
@@ -283,9 +280,7 @@ function written<S extends z.ZodType, Value>(
   schema: S,
   reduce: (value: Value, update: never) => Value,
 ): S {
-  schemaMetaRegistry.extend(schema, () => ({
-    reducer: { fn: reduce as (value: unknown, update: unknown) => unknown },
-  }));
+  channels.set(schema, () => Annotation({ reducer: reduce }));
   return schema;
 }
 
@@ -298,20 +293,28 @@ function shown(jsonSchema: DisplaySchema, description: string) {
 const stateSchemaMark = Symbol.for("langgraph.state.state_schema");
 
 /**
- * Marks a zod object as one that checks its own updates. LangGraph 1.4 otherwise derives and compiles a partial zod
- * schema for every write of every node, which doubles the time of a step (2.1 against 1.1 ms for two nodes and 15
- * channels), and copies the lists that it parses. The types guarantee the writes of this package's nodes, so they pass
- * unchecked. Studio still reads the zod object; a LangGraph `StateSchema` with a context would prevent that.
+ * Marks a zod object as one that makes its channels and checks its own updates.
+ *
+ * LangGraph's own registry of channels keeps every schema, and with it its graph, as long as the process runs: a server
+ * that compiles definitions would grow with each. LangGraph 1.4 also derives and compiles a partial zod schema for every
+ * write of every node, which doubles the time of a step (2.1 against 1.1 ms for two nodes and 15 channels), and copies
+ * the lists that it parses. The types guarantee the writes of this package's nodes, so they pass unchecked. Studio
+ * still reads the zod object; a LangGraph `StateSchema` with a context would prevent that.
  */
-function checkedByWriter<T extends z.ZodObject>(schema: T): T {
-  const keys = Object.keys(schema.shape);
+function asStateSchema<T extends z.ZodObject>(schema: T): T {
+  const fields = Object.entries(schema.shape);
   return Object.defineProperties(schema, {
     [stateSchemaMark]: { value: true },
     validateInput: { value: async (update: unknown) => update },
-    getChannels: { value: () => schemaMetaRegistry.getChannelsForSchema(schema as never) },
+    getChannels: {
+      value: () =>
+        Object.fromEntries(
+          fields.map(([key, field]) => [key, (channels.get(field) ?? Annotation)()]),
+        ),
+    },
     // LangGraph validates the updates of these channels, one promise after the other: none.
     getChannelKeys: { value: () => [] },
-    getAllKeys: { value: () => keys },
+    getAllKeys: { value: () => fields.map(([key]) => key) },
   });
 }
 

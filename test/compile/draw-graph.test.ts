@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { drawnEdges, shortCondition } from "../../src/compile/graph-builder.ts";
 import { compileAgent, createRuntime, defineAgent, type AgentGraph } from "../../src/index.ts";
+import { anyCharacter } from "../helpers/any-character.ts";
 
 const triage = defineAgent({
   name: "triage",
@@ -242,7 +243,7 @@ describe("the label of an edge", () => {
 
   it("is one line of at most 60 characters", () => {
     fc.assert(
-      fc.property(fc.string({ unit: "binary", maxLength: 200 }), (condition) => {
+      fc.property(fc.string({ unit: anyCharacter, maxLength: 200 }), (condition) => {
         const label = shortCondition(condition, "check");
         expect(label.length).toBeLessThanOrEqual(60);
         expect(label).not.toMatch(/[\r\n\t]/);

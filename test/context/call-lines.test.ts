@@ -9,6 +9,7 @@ import {
 } from "../../src/context/call-lines.ts";
 import { toActionRecord } from "../../src/state/action-record.ts";
 import type { Relevance, ToolOutcome, ToolResult } from "../../src/state/step-record.ts";
+import { anyCharacter } from "../helpers/any-character.ts";
 import { stepRecord, toolResult } from "../helpers/step-record.ts";
 
 /** One step for each call. */
@@ -185,7 +186,7 @@ describe("callLines", () => {
       fc.property(
         fc.record({
           outcome: fc.constantFrom<ToolOutcome>("failure", "error", "timeout"),
-          error: fc.string({ unit: "binary", maxLength: 20 }),
+          error: fc.string({ unit: anyCharacter, maxLength: 20 }),
           insights: fc.string({ maxLength: 20 }),
           learning: fc.string({ maxLength: 20 }),
           relevance: fc.constantFrom<Relevance | "">("", "high", "medium", "low"),

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { executionLines, executionSizes, newLines } from "../../src/context/execution-view.ts";
+import { anyCharacter } from "../helpers/any-character.ts";
 
 describe("executionLines", () => {
   const state = {
@@ -65,7 +66,7 @@ describe("executionLines", () => {
   it("is clean, bounded text for any state", () => {
     fc.assert(
       fc.property(
-        fc.dictionary(fc.string({ unit: "binary" }), fc.jsonValue()),
+        fc.dictionary(fc.string({ unit: anyCharacter }), fc.jsonValue()),
         fc.constantFrom(executionSizes, (whole: unknown) => whole),
         fc.integer({ min: 1, max: 500 }),
         (held, view, times) => {

@@ -11,6 +11,7 @@ import {
 } from "../../src/context/note-lines.ts";
 import type { ToolResult } from "../../src/state/step-record.ts";
 import { parseTextForm } from "../../src/models/text-form/text-form.ts";
+import { anyCharacter } from "../helpers/any-character.ts";
 
 const note = '{"progress": "advancing"}';
 const result: ToolResult = {
@@ -75,7 +76,7 @@ describe("note lines", () => {
 
   it("leave every other text as it is, and take little time", () => {
     fc.assert(
-      fc.property(fc.string({ unit: "binary" }), (text) => {
+      fc.property(fc.string({ unit: anyCharacter }), (text) => {
         const { text: left, notes } = takeNoteLines(text);
         expect([left, notes]).toEqual([text, []]);
       }),
@@ -122,7 +123,7 @@ describe("note lines in parts of a reply", () => {
       "\r\n",
       "\u2028",
     ),
-    fc.string({ maxLength: 5, unit: "binary" }),
+    fc.string({ maxLength: 5, unit: anyCharacter }),
   );
   const parts = fc.array(piece, { maxLength: 12 }).chain((pieces) => {
     const text = pieces.join("");

@@ -17,6 +17,7 @@ import {
 import { DeltaSnapshot } from "@langchain/langgraph-checkpoint";
 import { Send } from "@langchain/langgraph";
 import fc from "fast-check";
+import { anyCharacter } from "./any-character.ts";
 
 /** Keys that mean something to a serializer, among others. */
 const key = fc.oneof(
@@ -45,7 +46,7 @@ const key = fc.oneof(
 );
 
 const primitive = fc.oneof(
-  fc.string({ unit: "binary" }),
+  fc.string({ unit: anyCharacter }),
   fc.constantFrom("constructor", "undefined", '"lc":1', "\\u006cc", "\u001b[0m", "\ud800"),
   fc.integer(),
   fc.double(),
@@ -82,7 +83,7 @@ function messageOf(inside: fc.Arbitrary<unknown>): fc.Arbitrary<BaseMessage> {
     fc.record({ type: fc.constant("tool_call"), id: fc.string(), name: fc.string(), args: data }),
     fc.record({ type: fc.constant("reasoning"), reasoning: fc.string(), extras: data }),
   );
-  const content = fc.oneof(fc.string({ unit: "binary" }), fc.array(block, { maxLength: 3 }));
+  const content = fc.oneof(fc.string({ unit: anyCharacter }), fc.array(block, { maxLength: 3 }));
   const toolCall = fc.record(
     { id, name: fc.string(), args: data, type: fc.constant("tool_call" as const) },
     { requiredKeys: ["name", "args"] },

@@ -41,58 +41,51 @@ export type CycleUpdate = Partial<CycleState>;
 
 const count = z.number().int().nonnegative();
 
-/** The channels as a zod object with LangGraph's metadata. */
-export function cycleStateSchema() {
-  const shape = {
-    config: channel(z.any().describe("The config that the run was given."), () => null),
-    run: channel(z.any().describe("The config with its defaults."), () => null),
-    run_id: channel(z.string().describe("Names the run, its memory and its log."), () => ""),
-    model_name: channel(z.string().describe("provider:model"), () => ""),
-    cycle_number: channel(count.describe("Number of the cycle, from 1."), () => 0),
-    message_history: channel(
-      z
-        .array(z.any())
-        .describe("What was said in the present cycle: role, content and tool calls."),
-      () => [],
-    ),
-    reflection_history: channel(
-      z.array(z.string()).describe("What the agent said at the end of each cycle."),
-      () => [],
-    ),
-    iteration: channel(count.describe("Model calls of the present cycle."), () => 0),
-    calls: channel(z.array(z.any()).describe("Tool calls that are to be made."), () => []),
-    tool_form: channel(
-      z.enum(["native", "text"]).describe("How the model calls tools."),
-      () => "native",
-    ),
-    metrics: channel(z.any().describe("What the present cycle has counted."), () => noMetrics),
-    usage: channel(
-      usageSchema.describe("What the run has spent, all cycles."),
-      () => noUsage,
-      addUsage,
-    ),
-    changes: channel(count.describe("Changes made to the memory."), () => 0),
-    log: channel(z.any().describe("How much of the log belongs to this state."), () => emptyLog),
-    status: channel(
-      z.enum(["EXECUTING", "COMPLETED"]).describe("Whether all cycles have ended."),
-      () => "EXECUTING",
-    ),
-  } satisfies Record<keyof CycleState, z.ZodType>;
-  return z.object(shape);
-}
+/** The channels as a zod object with LangGraph's metadata, which LangGraph keeps as long as the process runs. */
+export const cycleStateSchema = z.object({
+  config: channel(z.any().describe("The config that the run was given."), () => null),
+  run: channel(z.any().describe("The config with its defaults."), () => null),
+  run_id: channel(z.string().describe("Names the run, its memory and its log."), () => ""),
+  model_name: channel(z.string().describe("provider:model"), () => ""),
+  cycle_number: channel(count.describe("Number of the cycle, from 1."), () => 0),
+  message_history: channel(
+    z.array(z.any()).describe("What was said in the present cycle: role, content and tool calls."),
+    () => [],
+  ),
+  reflection_history: channel(
+    z.array(z.string()).describe("What the agent said at the end of each cycle."),
+    () => [],
+  ),
+  iteration: channel(count.describe("Model calls of the present cycle."), () => 0),
+  calls: channel(z.array(z.any()).describe("Tool calls that are to be made."), () => []),
+  tool_form: channel(
+    z.enum(["native", "text"]).describe("How the model calls tools."),
+    () => "native",
+  ),
+  metrics: channel(z.any().describe("What the present cycle has counted."), () => noMetrics),
+  usage: channel(
+    usageSchema.describe("What the run has spent, all cycles."),
+    () => noUsage,
+    addUsage,
+  ),
+  changes: channel(count.describe("Changes made to the memory."), () => 0),
+  log: channel(z.any().describe("How much of the log belongs to this state."), () => emptyLog),
+  status: channel(
+    z.enum(["EXECUTING", "COMPLETED"]).describe("Whether all cycles have ended."),
+    () => "EXECUTING",
+  ),
+} satisfies Record<keyof CycleState, z.ZodType>);
 
 /** What the graph returns. */
-export function cycleOutputSchema(state: ReturnType<typeof cycleStateSchema>) {
-  return state.pick({
-    run_id: true,
-    model_name: true,
-    cycle_number: true,
-    message_history: true,
-    reflection_history: true,
-    usage: true,
-    status: true,
-  });
-}
+export const cycleOutputSchema = cycleStateSchema.pick({
+  run_id: true,
+  model_name: true,
+  cycle_number: true,
+  message_history: true,
+  reflection_history: true,
+  usage: true,
+  status: true,
+});
 
 function channel<S extends z.ZodType>(
   schema: S,

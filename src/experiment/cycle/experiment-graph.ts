@@ -7,7 +7,7 @@ import {
   StateGraph,
 } from "@langchain/langgraph";
 import { z } from "zod";
-import { overrideGraph } from "../../compile/agent-graph.ts";
+import { overrideGraph, withOwnSchemas } from "../../compile/agent-graph.ts";
 import { cleanText } from "../../context/clean-text.ts";
 import { ModelCallError } from "../../models/errors.ts";
 import { isRecord } from "../../values/json.ts";
@@ -83,11 +83,10 @@ export function compileExperimentWith(
     return update;
   };
   const asking = { retryPolicy: { ...retries, retryOn: isPassing, logWarning: false } };
-  const state = cycleStateSchema();
-  const graph = new StateGraph({
-    state,
+  const builder = new StateGraph({
+    state: cycleStateSchema,
     input: z.object({ config: configSchema() }),
-    output: cycleOutputSchema(state),
+    output: cycleOutputSchema,
   })
     .addNode("begin", (given) => begin(given as unknown as CycleState, runs))
     .addNode("start_cycle", inCycle(startCycle) as never)
@@ -101,12 +100,14 @@ export function compileExperimentWith(
     .addConditionalEdges("think", along(afterThink), ["act", "think", "reflect"])
     .addConditionalEdges("act", along(afterAct), ["think", "reflect"])
     .addEdge("reflect", "end_cycle")
-    .addConditionalEdges("end_cycle", along(afterCycle), ["start_cycle", END])
-    .compile({
+    .addConditionalEdges("end_cycle", along(afterCycle), ["start_cycle", END]);
+  const graph = withOwnSchemas(
+    builder.compile({
       name: "experiment",
       description: "Runs one agent for many cycles on its own memory, and logs everything.",
       ...(services.checkpointer && { checkpointer: services.checkpointer }),
-    });
+    }),
+  );
   graph.config = {
     ...graph.config,
     recursionLimit,

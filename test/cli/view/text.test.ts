@@ -10,8 +10,9 @@ import {
 import { describe, expect, it } from "vitest";
 import { duration, totals } from "../../../src/cli/view/figures.ts";
 import { noUsage } from "../../../src/state/usage.ts";
+import { anyCharacter } from "../../helpers/any-character.ts";
 
-const texts = fc.string({ unit: "binary", maxLength: 200 });
+const texts = fc.string({ unit: anyCharacter, maxLength: 200 });
 const printable = fc.string({ unit: "grapheme", maxLength: 200 });
 
 describe("plainText", () => {

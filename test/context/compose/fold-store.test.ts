@@ -1,5 +1,3 @@
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { HumanMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
 import { ContextFold, FoldStore } from "../../../src/context/compose/context-fold.ts";
@@ -8,6 +6,7 @@ import { nothingShortened } from "../../../src/context/compose/step-variant.ts";
 import { noneObserved } from "../../../src/context/step-note.ts";
 import type { Entry } from "../../../src/context/transcript.ts";
 import type { StepRecord } from "../../../src/state/step-record.ts";
+import { collectGarbage } from "../../helpers/collect-garbage.ts";
 import { stepRecord } from "../../helpers/step-record.ts";
 
 const count = (text: string): number => text.length;
@@ -134,16 +133,12 @@ describe("FoldStore", () => {
   });
 
   it("lets go of a thread that is held nowhere else", async () => {
-    setFlagsFromString("--expose-gc");
-    const collect = runInNewContext("gc") as () => void;
     const store = new FoldStore(100);
     const held = said(3);
     kept(store, held);
     for (let at = 0; at < 5; at += 1) kept(store, said(3));
     expect(store.size).toBe(6);
-    // A reference is held until its task ends.
-    await new Promise((resolve) => setImmediate(resolve));
-    collect();
+    await collectGarbage();
     expect(store.size).toBe(1);
     expect(take(store, held)).toBeDefined();
   });

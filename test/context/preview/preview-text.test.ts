@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { cleanText } from "../../../src/context/clean-text.ts";
 import { previewText } from "../../../src/context/preview/preview.ts";
+import { anyCharacter } from "../../helpers/any-character.ts";
 
 const orders = Array.from({ length: 50 }, (_, i) => ({
   order_id: `W-${100 + i}`,
@@ -51,7 +52,7 @@ describe("previewText", () => {
         withDate: true,
         withSparseArray: true,
       }),
-      fc.string({ unit: "binary", size: "max", maxLength: 3000 }),
+      fc.string({ unit: anyCharacter, size: "max", maxLength: 3000 }),
     );
     fc.assert(
       fc.property(anything, (value) => {

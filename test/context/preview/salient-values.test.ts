@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { factsText, salientFacts } from "../../../src/context/preview/salient-values.ts";
 import { salientWords } from "../../../src/context/preview/salient-words.ts";
+import { anyCharacter } from "../../helpers/any-character.ts";
 
 const salientValues = (value: unknown, limit: number): readonly string[] => [
   ...new Set(salientFacts(value, limit).flatMap(({ values }) => values)),
@@ -193,13 +194,20 @@ describe("factsText", () => {
 
   it("is one clean line of bounded length, whatever the value", () => {
     fc.assert(
-      fc.property(fc.jsonValue({ maxDepth: 6 }), fc.string({ unit: "binary" }), (value, key) => {
-        const facts = salientFacts([{ [key]: "A-1234", value }, { [key]: "A-1235" }], 40);
-        for (const text of [factsText(facts), factsText(facts.flatMap((one) => one.short ?? []))]) {
-          expect(text).not.toMatch(/[\r\n\u2028\u2029]/);
-          expect(text.length).toBeLessThan(40_000);
-        }
-      }),
+      fc.property(
+        fc.jsonValue({ maxDepth: 6 }),
+        fc.string({ unit: anyCharacter }),
+        (value, key) => {
+          const facts = salientFacts([{ [key]: "A-1234", value }, { [key]: "A-1235" }], 40);
+          for (const text of [
+            factsText(facts),
+            factsText(facts.flatMap((one) => one.short ?? [])),
+          ]) {
+            expect(text).not.toMatch(/[\r\n\u2028\u2029]/);
+            expect(text.length).toBeLessThan(40_000);
+          }
+        },
+      ),
     );
   });
 });
@@ -237,7 +245,7 @@ describe("salientWords", () => {
 
   it("reads any text", () => {
     const part = fc.oneof(
-      fc.string({ unit: "binary" }),
+      fc.string({ unit: anyCharacter }),
       fc.constantFrom("a-", ":", "://", "_1", "@", ".", "/", "+", "1-", "T1:"),
     );
     fc.assert(

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { fitText } from "../../../src/context/summarise/result-summary.ts";
+import { anyCharacter } from "../../helpers/any-character.ts";
 
 describe("a text that has to fit", () => {
   it("stays as it is when it does", () => {
@@ -17,7 +18,7 @@ describe("a text that has to fit", () => {
   it("has at most so many tokens, however many a character has, and parts no character", () => {
     fc.assert(
       fc.property(
-        fc.string({ unit: "binary", maxLength: 2000 }),
+        fc.string({ unit: anyCharacter, maxLength: 2000 }),
         fc.integer({ min: 40, max: 400 }),
         fc.constantFrom(0.25, 1, 1.5),
         (text, maxTokens, tokensOfCharacter) => {

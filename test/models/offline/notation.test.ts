@@ -4,6 +4,7 @@ import { cleanText } from "../../../src/context/clean-text.ts";
 import { compactNotation } from "../../../src/context/notation.ts";
 import { canonicalJson } from "../../../src/values/json.ts";
 import { outcome, readNotation } from "../../../src/models/offline/notation.ts";
+import { anyCharacter } from "../../helpers/any-character.ts";
 
 const awkward = [
   ...'true|null|007|7|-1.5e3|0x1F| a|a | |a, b|a: b|a:b|a=b|a;b|a; b|*|{|}|[x]|"|\\|__proto__|constructor'.split(
@@ -22,7 +23,10 @@ const awkward = [
   "|",
   "a\u00a0",
 ];
-const anyText = fc.oneof(fc.constantFrom(...awkward), fc.string({ unit: "binary", maxLength: 8 }));
+const anyText = fc.oneof(
+  fc.constantFrom(...awkward),
+  fc.string({ unit: anyCharacter, maxLength: 8 }),
+);
 const key = fc.oneof(
   { weight: 3, arbitrary: fc.constantFrom("id", "name", "price", "seats") },
   { weight: 1, arbitrary: anyText },

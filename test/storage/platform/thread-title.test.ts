@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { titleOfRequest } from "../../../src/storage/platform/runs/thread-title.ts";
+import { anyCharacter } from "../../helpers/any-character.ts";
 
 const says = (message: string) => titleOfRequest({ input: { message } });
 
@@ -49,7 +50,7 @@ describe("the title of a thread", () => {
 
   test("is a short line for any message", () => {
     fc.assert(
-      fc.property(fc.string({ unit: "binary", maxLength: 100 }), (message) => {
+      fc.property(fc.string({ unit: anyCharacter, maxLength: 100 }), (message) => {
         const title = says(message) ?? "x";
         expect(title).toMatch(/^\S(?:.*\S)?$/u);
         expect(title.length).toBeLessThanOrEqual(80);
