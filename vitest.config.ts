@@ -33,6 +33,7 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     globalSetup: ["test/helpers/global-setup.ts"],
     setupFiles: [
+      "test/helpers/after-file.ts",
       "test/helpers/no-network.ts",
       "test/helpers/quick-embedded.ts",
       "test/helpers/seeded-properties.ts",

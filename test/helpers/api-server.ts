@@ -2,7 +2,7 @@ import { request as httpRequest } from "node:http";
 import { connect } from "node:net";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import ajvFormats from "ajv-formats";
-import { afterEach, expect } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { z } from "zod";
 import { systemIds } from "../../src/clock.ts";
 import type { NodeServer } from "../../src/server/http/node-server.ts";
@@ -166,12 +166,6 @@ export interface TestAnswer {
   readonly json: Record<string, unknown>;
 }
 
-const started: StratagraphServer[] = [];
-
-afterEach(async () => {
-  await Promise.all(started.splice(0).map((server) => server.close(0)));
-});
-
 /** Starts a server on a free port for one test, with stores in this process. */
 export async function startApi(
   parts: Partial<ServerParts> = {},
@@ -208,7 +202,7 @@ export async function startApi(
 export async function listenForTest(
   server: StratagraphServer,
 ): Promise<Pick<TestApi, "server" | "listening" | "send" | "raw">> {
-  started.push(server);
+  onTestFinished(() => server.close(0));
   const checked = await listenChecked(server);
   return {
     ...checked,
