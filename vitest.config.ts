@@ -6,6 +6,8 @@ const resultsFile = "coverage/test-results.json";
 
 /** Test files that take many seconds, longest first. They begin first, so that no worker ends long after the others. */
 const slow = [
+  // Each of their collections of garbage takes longer the more a worker has loaded.
+  /linked-signals|collected-graphs/,
   /e2e\/(?:examples|studio|langgraph|chat)|time-travel-p|inspector\/(?:chat|thread|checkpoints|editor|queue)/,
   /kill-run|docs\.test|stored-encryption\.|api-fuzz|runtime\/planning\.|server\/(?:checkpoints|runs)/,
   /plan-crash|damage\.|context-fold|time-travel-memory|deployment|statements\.|tool-crash|serve-runs/,
