@@ -91,10 +91,11 @@ export function overrideGraph<Graph extends Bindable>(
 }
 
 /**
- * Gives a compiled graph, and every graph that `withConfig` derives from it, a registry of schemas of its own. The one
- * that graphs share keeps what it derives from an input schema, and with it the graph, as long as the process runs.
- * Changes and returns the graph itself.
+ * Gives a compiled graph, and the graphs that `withConfig` derives from it, a registry of schemas of their own. The one
+ * of LangGraph keeps what it makes of an input schema, and with it the graph, as long as the process runs. Changes and
+ * returns the graph itself.
  */
 export function withOwnSchemas<Graph extends Bindable>(compiled: Graph): Graph {
-  return overrideGraph(compiled, () => ({ _metaRegistry: new SchemaMetaRegistry() }));
+  const registry = new SchemaMetaRegistry();
+  return overrideGraph(compiled, () => ({ _metaRegistry: registry }));
 }
