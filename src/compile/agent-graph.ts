@@ -68,7 +68,7 @@ interface Bindable {
 }
 
 /**
- * Replaces methods of a compiled graph, and of every graph that `withConfig` derives from it. Changes and returns the
+ * Replaces properties of a compiled graph, and of every graph that `withConfig` derives from it. Changes and returns the
  * graph itself.
  *
  * @param methodsOf returns the replacements for a graph; it is called before they take effect, so that it can bind the
@@ -91,9 +91,9 @@ export function overrideGraph<Graph extends Bindable>(
 }
 
 /**
- * Gives a compiled graph, and the graphs that `withConfig` derives from it, a registry of schemas of their own. The one
- * of LangGraph keeps what it makes of an input schema, and with it the graph, as long as the process runs. Changes and
- * returns the graph itself.
+ * Gives a compiled graph, and the graphs that `withConfig` derives from it, a registry of schemas of their own.
+ * LangGraph's global registry caches what it derives from an input schema, and so retains the graph until the process
+ * ends. Changes and returns the graph itself.
  */
 export function withOwnSchemas<Graph extends Bindable>(compiled: Graph): Graph {
   const registry = new SchemaMetaRegistry();

@@ -262,7 +262,7 @@ function messagesChannel(refuse: (list: readonly unknown[]) => void = () => {}) 
   return reduced(schema, () => [], reduceMessages);
 }
 
-/** What makes the channel of a schema. The channels of other schemas keep the last value. */
+/** Factories of channels by schema. The channel of any other schema keeps the last value. */
 const channels = new WeakMap<z.ZodType, () => BaseChannel>();
 
 /** Returns a channel that is written through a reducer. Updates may have another shape than the stored value. */
@@ -295,11 +295,11 @@ const stateSchemaMark = Symbol.for("langgraph.state.state_schema");
 /**
  * Marks a zod object as one that makes its channels and checks its own updates.
  *
- * LangGraph's own registry of channels keeps every schema, and with it its graph, as long as the process runs: a server
- * that compiles definitions would grow with each. LangGraph 1.4 also derives and compiles a partial zod schema for every
- * write of every node, which doubles the time of a step (2.1 against 1.1 ms for two nodes and 15 channels), and copies
- * the lists that it parses. The types guarantee the writes of this package's nodes, so they pass unchecked. Studio
- * still reads the zod object; a LangGraph `StateSchema` with a context would prevent that.
+ * LangGraph's global registry retains every schema, and with it the graph, until the process ends: a server that
+ * compiles definitions would grow with each. LangGraph also derives and compiles a partial zod schema for every write
+ * of every node, which doubles the time of a step (2.1 against 1.1 ms for two nodes and 15 channels), and copies the
+ * lists that it parses. The types guarantee the writes of this package's nodes, so they pass unchecked. Studio still
+ * reads the zod object; a LangGraph `StateSchema` with a context would prevent that.
  */
 function asStateSchema<T extends z.ZodObject>(schema: T): T {
   const fields = Object.entries(schema.shape);

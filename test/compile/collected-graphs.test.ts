@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { compileAgent, defineAgent, definePlanner, executeAgent } from "../../src/index.ts";
 import { collectGarbage } from "../helpers/collect-garbage.ts";
+import { experimentRuntime } from "../helpers/experiment-run.ts";
 import { testRuntime } from "../helpers/run-agent.ts";
 import { codeWorker, plannerReplies } from "../helpers/run-plan.ts";
 import { planOf } from "../helpers/subtasks.ts";
@@ -24,8 +25,8 @@ const agents = {
 };
 
 // A server compiles every definition that it is given.
-describe("a compiled graph is collected once nothing holds it", () => {
-  it.each(Object.entries(agents))("%s that was invoked", async (_kind, agent) => {
+describe("the garbage collector", () => {
+  it.each(Object.entries(agents))("takes the graph of %s that ran", async (_kind, agent) => {
     const invoked = async () => {
       const { runtime } = await testRuntime(["Hello."]);
       const graph = await compileAgent(agent, runtime);
@@ -35,12 +36,10 @@ describe("a compiled graph is collected once nothing holds it", () => {
       await runtime.close();
       return new WeakRef(graph);
     };
-    const graph = await invoked();
-    await collectGarbage();
-    expect(graph.deref()).toBeUndefined();
+    expect(await remaining([await invoked()])).toBe(0);
   });
 
-  it("a planner that was executed, with its runtime and its model", async () => {
+  it("takes the runtime and the model of a planner that ran", async () => {
     const executed = async () => {
       const { runtime, model } = await testRuntime(plannerReplies());
       const planner = definePlanner({ workers: [codeWorker(() => "ok")] });
@@ -49,8 +48,22 @@ describe("a compiled graph is collected once nothing holds it", () => {
       await runtime.close();
       return [new WeakRef(runtime), new WeakRef(model)];
     };
-    const held = await executed();
-    await collectGarbage();
-    expect(held.map((reference) => reference.deref())).toEqual([undefined, undefined]);
+    expect(await remaining(await executed())).toBe(0);
+  });
+
+  it("takes the runtime and the model of an experiment that ran", async () => {
+    const executed = async () => {
+      const { runtime, model, run } = await experimentRuntime(["Done.", "I reflect."]);
+      await run({ cycle_count: 1 });
+      await runtime.close();
+      return [new WeakRef(runtime), new WeakRef(model)];
+    };
+    expect(await remaining(await executed())).toBe(0);
   });
 });
+
+/** How many of some objects are there after a collection. */
+async function remaining(held: readonly WeakRef<object>[]): Promise<number> {
+  await collectGarbage();
+  return held.filter((reference) => reference.deref() !== undefined).length;
+}

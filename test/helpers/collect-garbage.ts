@@ -4,7 +4,7 @@ import { runInNewContext } from "node:vm";
 setFlagsFromString("--expose-gc");
 const collect = runInNewContext("gc") as () => void;
 
-/** Collects what nothing holds, weak references included: they are let go of between two tasks. */
+/** Collects unreachable objects. A `WeakRef` keeps its target until a task ends, so each pass begins in a new one. */
 export async function collectGarbage(): Promise<void> {
   for (let at = 0; at < 3; at += 1) {
     await new Promise((resolve) => setImmediate(resolve));

@@ -35,6 +35,11 @@ it.each([
   ["editor-view", 40],
   ["experiments-view", 60],
   ["schedules-view", 60],
+  ["agent-view", 40],
+  ["agents-view", 40],
+  ["memory-view", 50],
+  ["queue-view", 50],
+  ["reference-view", 40],
 ])("loads little to show the %s: at most %i KB of scripts", (view, most) => {
   expect(kilobytesOf(view)).toBeGreaterThan(20);
   expect(kilobytesOf(view)).toBeLessThanOrEqual(most);

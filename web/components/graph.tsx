@@ -270,6 +270,7 @@ function useZoom({ viewport, plane, placed, selected }: ZoomOptions) {
           plane.current.style.transform = `translate(${transform.x}px, ${transform.y}px) scale(${transform.k})`;
         },
       );
+    // A double click would start a transition, and there are none: see no-transitions.ts.
     select(element).call(behaviour).on("dblclick.zoom", null);
     const resized = new ResizeObserver(() => {
       if (!wasMoved.current) begin();

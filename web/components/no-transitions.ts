@@ -1,8 +1,8 @@
 import { selection } from "d3-selection";
 
 /**
- * Stands in for d3-transition, 8 KB that d3-zoom imports to interrupt transitions of what it moves and to animate double clicks.
- * Graphs have no transitions, and leave double clicks alone.
+ * Stands in for d3-transition, 5 KB that d3-zoom imports to interrupt transitions of what it moves and to animate
+ * double clicks. Graphs have no transitions, and leave double clicks alone.
  */
 export function interrupt(): void {}
 

@@ -223,7 +223,7 @@ describe("preview of anything", () => {
       withTypedArray: true,
       withNullPrototype: true,
       withSparseArray: true,
-      withUnicodeString: true,
+      stringUnit: anyCharacter,
     }),
     fc.jsonValue({ depthSize: "large" }),
     fc.string({ unit: anyCharacter, maxLength: 3000, size: "max" }),
