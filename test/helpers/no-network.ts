@@ -4,13 +4,19 @@ import { Socket } from "node:net";
 const connect: unknown = Reflect.get(Socket.prototype, "connect");
 if (typeof connect !== "function") throw new TypeError("node:net has no Socket.prototype.connect");
 
-Reflect.set(Socket.prototype, "connect", function (this: Socket, ...args: unknown[]): unknown {
-  const host = targetHost(args);
-  if (host !== undefined && !isLoopback(host)) {
-    throw new Error(`A test opened a connection to ${host}. Tests reach this machine only.`);
-  }
-  return Reflect.apply(connect, this, args);
-});
+/** Marks a `connect` that is guarded: files of one process share the prototype. */
+const guarded = Symbol.for("stratagraph.no-network");
+
+if (!Reflect.has(connect, guarded)) {
+  const guard = function (this: Socket, ...args: unknown[]): unknown {
+    const host = targetHost(args);
+    if (host !== undefined && !isLoopback(host)) {
+      throw new Error(`A test opened a connection to ${host}. Tests reach this machine only.`);
+    }
+    return Reflect.apply(connect, this, args);
+  };
+  Reflect.set(Socket.prototype, "connect", Object.assign(guard, { [guarded]: true }));
+}
 
 /** The host in any form of `connect`'s arguments; node:net itself passes them on as one array. */
 function targetHost(args: readonly unknown[]): string | undefined {
