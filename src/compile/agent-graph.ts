@@ -68,8 +68,8 @@ interface Bindable {
 }
 
 /**
- * Replaces properties of a compiled graph, and of every graph that `withConfig` derives from it. Changes and returns the
- * graph itself.
+ * Replaces properties of a compiled graph, and of every graph that `withConfig` derives from it. Changes and returns
+ * the graph itself.
  *
  * @param methodsOf returns the replacements for a graph; it is called before they take effect, so that it can bind the
  * originals
