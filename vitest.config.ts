@@ -6,7 +6,7 @@ const resultsFile = "coverage/test-results.json";
 
 /** Test files that take many seconds, longest first. They begin first, so that no worker ends long after the others. */
 const slow = [
-  // Each of their collections of garbage takes longer the more a worker has loaded.
+  // They force garbage collection, which gets slower as a worker loads more.
   /linked-signals|collected-graphs/,
   /e2e\/(?:examples|studio|langgraph|chat)|time-travel-p|inspector\/(?:chat|thread|checkpoints|editor|queue)/,
   /kill-run|docs\.test|stored-encryption\.|api-fuzz|runtime\/planning\.|server\/(?:checkpoints|runs)/,

@@ -9,6 +9,7 @@ import { END, START, StateGraph } from "@langchain/langgraph";
 import { withLangGraph } from "@langchain/langgraph/zod";
 import { z } from "zod";
 import { compileAgent, createRuntime, defineAgent } from "../src/index.ts";
+import { heapInUse } from "../test/helpers/collect-garbage.ts";
 import { printTable } from "./helpers/table.ts";
 import { timedModels } from "./helpers/timed-models.ts";
 
@@ -42,19 +43,9 @@ const subjects: Readonly<Record<string, (at: number) => Promise<unknown>>> = {
 const rows: string[][] = [];
 for (const [subject, run] of Object.entries(subjects)) {
   for (let at = 0; at < 50; at += 1) await run(at);
-  const before = await heapUsed();
+  const before = await heapInUse();
   for (let at = 0; at < graphs; at += 1) await run(at);
-  const kept = (await heapUsed()) - before;
+  const kept = (await heapInUse()) - before;
   rows.push([subject, `${(kept / graphs / 1024).toFixed(1)} KiB`]);
 }
 printTable(["compiled, invoked, dropped", "heap kept of each"], rows);
-
-async function heapUsed(): Promise<number> {
-  for (let at = 0; at < 3; at += 1) {
-    await new Promise((resolve) => setImmediate(resolve));
-    if (globalThis.gc === undefined)
-      throw new Error("Run it with npm run: node needs --expose-gc.");
-    globalThis.gc();
-  }
-  return process.memoryUsage().heapUsed;
-}

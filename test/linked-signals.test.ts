@@ -1,19 +1,15 @@
 import { expect, it } from "vitest";
 import { linkSignals } from "../src/async.ts";
 import { RunSignals } from "../src/engine/run-signals.ts";
-import { collectGarbage } from "./helpers/collect-garbage.ts";
+import { heapInUse } from "./helpers/collect-garbage.ts";
 import { ManualClock } from "./helpers/manual-clock.ts";
 
 /** Bytes that the heap has grown by after many calls. */
 async function growthOf(times: number, call: () => Promise<void> | void): Promise<number> {
-  const used = async () => {
-    await collectGarbage();
-    return process.memoryUsage().heapUsed;
-  };
   for (let at = 0; at < 1_000; at += 1) await call();
-  const before = await used();
+  const before = await heapInUse();
   for (let at = 0; at < times; at += 1) await call();
-  return (await used()) - before;
+  return (await heapInUse()) - before;
 }
 
 it("a linked signal aborts with the first of its signals and its reason", () => {

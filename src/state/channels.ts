@@ -4,7 +4,14 @@ import { z } from "zod";
 import type { Status } from "./lifecycle.ts";
 import { statuses } from "./lifecycle.ts";
 import { reduceBranches, type Branch, type BranchUpdate } from "./branch.ts";
-import { append, mergeByKey, reduceMessages, reduceStatus } from "./reducers.ts";
+import {
+  append,
+  mergeByKey,
+  reduceMessages,
+  reduceResultSummaries,
+  reduceStatus,
+  type ResultSummaries,
+} from "./reducers.ts";
 import type { RailRecord, Redactions } from "./rails.ts";
 import { reduceSubtasks, type SubtaskStates, type TaskPlan } from "./plan.ts";
 import type { CurrentStep, StepRecord } from "./step-record.ts";
@@ -316,28 +323,6 @@ function asStateSchema<T extends z.ZodObject>(schema: T): T {
     getChannelKeys: { value: () => [] },
     getAllKeys: { value: () => fields.map(([key]) => key) },
   });
-}
-
-/** A model's summary of a tool result, rendered instead of its preview. */
-export interface ResultSummary {
-  readonly text: string;
-  /** `provider:model` that wrote it. */
-  readonly model: string;
-}
-
-/** Keyed by a hash of the result's content, the purpose of the summary and the request of its turn. */
-export type ResultSummaries = Readonly<Record<string, ResultSummary>>;
-
-/** Maximum number of summaries. Each has at most 2,000 characters, and all are stored again with every new one. */
-const mostKept = 200;
-
-/** Merges by key. Over 200, the oldest are dropped. An existing key keeps its position. */
-export function reduceResultSummaries(
-  value: ResultSummaries,
-  update: ResultSummaries,
-): ResultSummaries {
-  const entries = Object.entries({ ...value, ...update });
-  return Object.fromEntries(entries.slice(-mostKept));
 }
 
 /**

@@ -31,6 +31,28 @@ export function reduceStatus(status: Status, update: Status): Status {
   return isTerminal(status) ? status : update;
 }
 
+/** A model's summary of a tool result, rendered instead of its preview. */
+export interface ResultSummary {
+  readonly text: string;
+  /** `provider:model` that wrote it. */
+  readonly model: string;
+}
+
+/** Keyed by a hash of the result's content, the purpose of the summary and the request of its turn. */
+export type ResultSummaries = Readonly<Record<string, ResultSummary>>;
+
+/** Maximum number of summaries. Each has at most 2,000 characters, and all are stored again with every new one. */
+const mostKept = 200;
+
+/** Merges by key. Over 200, the oldest are dropped. An existing key keeps its position. */
+export function reduceResultSummaries(
+  value: ResultSummaries,
+  update: ResultSummaries,
+): ResultSummaries {
+  const entries = Object.entries({ ...value, ...update });
+  return Object.fromEntries(entries.slice(-mostKept));
+}
+
 /** A `RemoveMessage` names an unknown message. */
 export class UnknownMessageError extends StratagraphError {
   readonly code = "unknown_message";

@@ -11,3 +11,9 @@ export async function collectGarbage(): Promise<void> {
     collect();
   }
 }
+
+/** Bytes of the heap that are reachable. */
+export async function heapInUse(): Promise<number> {
+  await collectGarbage();
+  return process.memoryUsage().heapUsed;
+}

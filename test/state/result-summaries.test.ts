@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { reduceResultSummaries, type ResultSummaries } from "../../src/state/channels.ts";
+import { reduceResultSummaries, type ResultSummaries } from "../../src/state/reducers.ts";
 
 const said = (text: string) => ({ text, model: "m" });
 const numbered = (from: number, to: number): ResultSummaries =>

@@ -1,7 +1,7 @@
 import type { AgentDefinition } from "../../definition/agent-definition.ts";
 import type { Clock } from "../../clock.ts";
 import { stepFormOf } from "../../context/step-messages.ts";
-import type { ResultSummaries as StoredSummaries, ResultSummary } from "../../state/channels.ts";
+import type { ResultSummaries as StoredSummaries, ResultSummary } from "../../state/reducers.ts";
 import type { BaseMessage } from "@langchain/core/messages";
 import { composeInSlices } from "../../context/compose/compose-context.ts";
 import {

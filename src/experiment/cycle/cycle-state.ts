@@ -41,7 +41,7 @@ export type CycleUpdate = Partial<CycleState>;
 
 const count = z.number().int().nonnegative();
 
-/** The channels as a zod object with LangGraph's metadata, which LangGraph keeps as long as the process runs. */
+/** The channels as a zod object with LangGraph's metadata, which LangGraph keeps until the process ends. */
 export const cycleStateSchema = z.object({
   config: channel(z.any().describe("The config that the run was given."), () => null),
   run: channel(z.any().describe("The config with its defaults."), () => null),
@@ -57,7 +57,7 @@ export const cycleStateSchema = z.object({
     () => [],
   ),
   iteration: channel(count.describe("Model calls of the present cycle."), () => 0),
-  calls: channel(z.array(z.any()).describe("Tool calls that are to be made."), () => []),
+  calls: channel(z.array(z.any()).describe("Pending tool calls."), () => []),
   tool_form: channel(
     z.enum(["native", "text"]).describe("How the model calls tools."),
     () => "native",
